@@ -1,6 +1,6 @@
 """Functions for finished runs: `load_run`, `summary`, `plot`, `compare`, `check`, `report` and `strongest_items`.
 
-A run is given as its folder or as a `Result`.
+Each function accepts a run as the path of its folder or as a `Result`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -100,16 +100,18 @@ def compare(
     size: bool = False,
     attributes: Path | str | None = None,
 ) -> Comparison | GroupComparison | SizeComparison:
-    """Compare models on the same items, and languages on the translations of the same items.
+    """Compare models that answered the same items, or languages that have translations of the same items.
 
     Differences are paired by item, with 95% intervals and Holm's correction. `runs` are runs or folders that contain
-    runs; a mapping gives them names. `by` is `model`, `language` or `any` (different models in different languages).
-    `baseline` is the model, language or run with which all others are compared. `where` selects items, such as
-    `{"bias_type": "gender"}`. `across` allows different `kinds`, `protocols`, `editions` or `tokenizers`.
+    runs; the keys of a mapping become the names of its runs. `by` is `model`, `language` or `any`; `any` compares
+    different models in different languages. `baseline` is the model, language or run with which all others are
+    compared. `where` selects items, for example `{"bias_type": "gender"}`. `across` names the properties in which the
+    runs may differ: `kinds`, `protocols`, `editions` or `tokenizers`.
 
-    `group` compares groups of models or languages instead, by an attribute such as `instruct` or `script=Latin,Greek`.
-    `size` estimates the slope of each measure by model size, within model families. `attributes` is a TOML file with
-    attributes of models; the default is `plan.toml` in the folder of the runs or above it.
+    With `group`, groups of models or languages are compared instead; `group` is an attribute that defines the groups,
+    such as `instruct` or `script=Latin,Greek`. With `size`, the function estimates how each measure changes with model
+    size within a model family. `attributes` is a TOML file with attributes of models; the default is the file
+    `plan.toml` in the folder of the runs or in a folder above.
 
     >>> import tiltmeter
     >>> comparison = tiltmeter.compare(["runs/bert", "runs/roberta"], measures=["SS"])
@@ -151,11 +153,12 @@ def check(
     lenient: bool = False,
     across: Sequence[Across] = (),
 ) -> list[RuleVerdict]:
-    """Check a run against rules, and return a verdict for each rule; `passed` is true if the run meets the rule.
+    """Check a run against rules, and return a verdict for each rule; its `passed` is true if the run meets the rule.
 
     A rule is `BENCHMARK[/PART][:LANGUAGE].MEASURE [distance] NUMBER`, as in `tiltmeter check`. Measures are recomputed
-    from the scores of the run. `no_worse_than` compares with the run `baseline`. `rules` are additional parsed rules,
-    such as those of a configuration file. With `lenient`, a rule fails only if the data show that it is violated.
+    from the scores of the run. `no_worse_than` compares the run with the run `baseline`. `rules` are additional parsed
+    rules, for example from a configuration file. With `lenient`, a rule fails only if the data show that it is
+    violated.
 
     >>> import tiltmeter
     >>> verdicts = tiltmeter.check("runs/bert", max="stereoset.SS distance 5", min="stereoset.LMS 60")
@@ -172,7 +175,7 @@ def check(
     ]
     if baseline is not None and not any(rule.kind == "no-worse-than" for rule in all_rules):
         raise UsageError("--baseline needs a rule that uses it; add one, such as --no-worse-than 2.")
-    # Recomputed from the scores, so that editing measures.json does not change the outcome.
+    # Recompute the measures from the scores, so that editing measures.json does not change the outcome.
     runs = [_load_result(one).remeasure() for one in (run, baseline) if one is not None]
     return gate_check.check(
         runs[0], all_rules, baseline=None if baseline is None else runs[1], lenient=lenient, across=across
@@ -185,10 +188,10 @@ def report(
     *,
     figures: Path | str | None = None,
 ) -> Path:
-    """Write the HTML report on one or more runs, and return its path.
+    """Write the HTML report on one or more runs, and return the path of the report.
 
-    `out` is the file to write; the default for a single run is `report.html` in its folder. `figures` is a folder to
-    which the figures are saved as SVG, PNG and PDF files.
+    `out` is the file to write; the default for a single run is `report.html` in the folder of the run. `figures` is a
+    folder to which the figures are saved as SVG, PNG and PDF files.
 
     >>> import tiltmeter
     >>> tiltmeter.report(["runs/bert", "runs/roberta"], out="both.html").stat().st_size > 100_000
@@ -209,7 +212,7 @@ def report(
 
 
 def summary(run: Run) -> pd.DataFrame:
-    """Return a table of primary measures and verdicts, with a row per model, benchmark, language and part.
+    """Return a table of primary measures and verdicts; each row is one model, benchmark, language and part.
 
     >>> import tiltmeter
     >>> tiltmeter.summary("runs/bert")[["part", "measure", "value", "95% interval"]].iloc[-1].tolist()
@@ -221,9 +224,9 @@ def summary(run: Run) -> pd.DataFrame:
 
 
 def plot(run: Run, benchmark: str | None = None, figure: str | None = None) -> "TopLevelMixin":
-    """Return a figure of the report as an Altair chart; notebooks display it, and `chart.save` writes it to a file.
+    """Return a figure of the report as an Altair chart; notebooks display the chart, and `chart.save` writes a file.
 
-    The default is the first figure of the first benchmark. Figures have the names of the files that
+    The default is the first figure of the first benchmark. `figure` is the name of one of the files that
     `report(..., figures=…)` writes.
     """
     from tiltmeter.reports.notebook import build_chart
@@ -232,15 +235,15 @@ def plot(run: Run, benchmark: str | None = None, figure: str | None = None) -> "
 
 
 def strongest_items(run: Run, top: int = 20) -> pd.DataFrame:
-    """Return the items with the strongest preference for the stereotype, by model, part and language.
+    """Return the `top` items with the strongest preference for the stereotype, for each model, part and language.
 
-    The table contains texts, which may be offensive.
+    The table contains the texts of the items, which may be offensive.
     """
     return strongest.select_strongest_items(_load_result(run), top)
 
 
 def load_named_runs(runs: Sequence[Run] | Mapping[str, Run]) -> list[tuple[str, Result]]:
-    """Load runs with their names: the keys of a mapping, names of folders, or numbers for results."""
+    """Load runs and name them: by the keys of a mapping, by their folders, or by numbers for `Result` objects."""
     if isinstance(runs, Mapping):
         return [(name, _load_result(run)) for name, run in runs.items()]
     listed = _list_runs(runs)

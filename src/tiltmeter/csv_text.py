@@ -1,12 +1,13 @@
-"""CSV that spreadsheets display literally: no cell is a formula, and no character breaks a row."""
+"""Format tables as CSV so that spreadsheets interpret no cell as a formula and no character as the end of a row."""
 
 from collections.abc import Iterable, Sequence
 
-# Spreadsheets read cells that begin with these characters as formulas; an apostrophe before them prevents that.
+# Spreadsheets interpret a cell that begins with one of these characters as a formula. An apostrophe in front of the
+# character prevents this.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
-# Many readers end a row at any carriage return.
+# Cells that contain one of these characters are quoted. Many programs end a row at any unquoted carriage return.
 _QUOTED = (",", ";", '"', "\n", "\r", "\t")
-# Missing values of Python, numpy and pandas as text.
+# The missing values of Python, numpy and pandas, converted to text.
 _MISSING = ("None", "nan", "NaT", "<NA>")
 
 
@@ -20,7 +21,7 @@ def format_csv(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
 
 
 def remove_guard(cell: str) -> str:
-    """Return the text of a cell without the apostrophe that `format_csv` added.
+    """Return the text of a cell without the apostrophe that `format_csv` adds to prevent formulas.
 
     >>> remove_guard("'=1+1"), remove_guard("'tis")
     ('=1+1', "'tis")

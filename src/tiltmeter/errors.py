@@ -3,7 +3,7 @@
 TiltmeterError          base class; the command line prints the message and exits with code 2
 ├── UsageError          an invalid request: unknown benchmark, language, part, option
 ├── DataError           a data file that is malformed, lacks a field or fails validation
-├── DownloadError       a file that could not be downloaded, or whose hash differs from the pinned one
+├── DownloadError       a file that could not be downloaded, or whose hash is not the expected hash
 └── ModelError          a model that cannot be loaded or cannot answer a question
 """
 
@@ -12,7 +12,7 @@ from tiltmeter.redaction import redact_secrets
 
 
 class TiltmeterError(Exception):
-    """Base class; the message names the problem, the place and the remedy.
+    """Base class of all errors that users can fix; the message names the problem, its location and the remedy.
 
     Control characters in the message are escaped, and secrets are removed.
     """
@@ -30,7 +30,7 @@ class DataError(TiltmeterError):
 
 
 class DownloadError(TiltmeterError):
-    """A file could not be downloaded, or its hash is not the pinned one."""
+    """A file could not be downloaded, or its hash is not the expected hash."""
 
 
 class ModelError(TiltmeterError):

@@ -1,4 +1,4 @@
-"""Atomic writes, checks of outputs before long work, and temporary folders without leftovers of killed processes."""
+"""Write files atomically, check before long work whether outputs can be written, and manage temporary folders."""
 
 import os
 import platform
@@ -20,17 +20,20 @@ except ImportError:  # Windows
 
 # The number of bytes that are written and deleted again to check whether a disk is full.
 _PROBE_SIZE = 256 * 1024
-# Seconds until a temporary file is deleted as a leftover. One of this machine is deleted as soon as it is not locked.
-# Locks of other machines may be invisible here, so theirs must be older; without locks, a day old.
+# Minimum age in seconds at which an existing temporary file is deleted as a leftover of a killed process. A file that
+# this machine created has no minimum age: it is deleted if it is not locked. A file that another machine created needs
+# the first age in addition, because its lock may be invisible here. At the second age, a file is deleted without
+# checking its lock.
 _AGE_IF_UNLOCKED, _AGE_WITHOUT_LOCKS = 60.0, 86_400.0
 _MACHINE = f"{zlib.crc32(platform.node().encode()):08x}-"
 
 
 @contextmanager
 def write_atomically(path: Path, *, is_private: bool = False) -> Iterator[Path]:
-    """Yield a temporary path in the same folder; rename it to `path` on success, delete it on an exception.
+    """Yield a temporary file in the folder of `path`; rename it to `path` on success, delete it on an exception.
 
-    Only the owner can read a private file. Raises a UsageError if the file cannot be written or the disk is full.
+    If `is_private`, only the owner can read the file. Raises a UsageError if the file cannot be written or the disk is
+    full.
     """
     try:
         _reject_special(path)
@@ -57,7 +60,7 @@ def write_atomically(path: Path, *, is_private: bool = False) -> Iterator[Path]:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a UTF-8 text file atomically, with the same line ends on every system."""
+    """Write a UTF-8 text file atomically; lines end with a line feed on every operating system."""
     with write_atomically(path) as part:
         # A text from a damaged file may contain lone surrogates, which cannot be encoded.
         part.write_text(text, encoding="utf-8", errors="replace", newline="\n")
@@ -66,7 +69,7 @@ def write_text(path: Path, text: str) -> None:
 def append_text(path: Path, text: str) -> None:
     """Append a text to a UTF-8 file that other programs may also write to."""
     try:
-        # Non-blocking: a pipe may never get a reader.
+        # Open in non-blocking mode, because opening a pipe without a reader would block for ever.
         handle = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_NONBLOCK", 0), 0o666)
         with os.fdopen(handle, "w", encoding="utf-8", errors="replace", newline="\n") as file:
             file.write(text)
@@ -75,7 +78,7 @@ def append_text(path: Path, text: str) -> None:
 
 
 def create_folder(path: Path) -> None:
-    """Create a folder and its parents; raise a UsageError if that fails."""
+    """Create a folder and its parent folders; raise a UsageError if they cannot be created."""
     _reject_unknown_home(path)
     try:
         path.mkdir(parents=True, exist_ok=True)
@@ -84,7 +87,7 @@ def create_folder(path: Path) -> None:
 
 
 def reject_unwritable_file(path: Path) -> None:
-    """Raise a UsageError if a file cannot be written; call it before long work."""
+    """Raise a UsageError if a file cannot be written; call this function before long work."""
     try:
         _reject_special(path)
         if path.is_dir():
@@ -96,7 +99,7 @@ def reject_unwritable_file(path: Path) -> None:
 
 
 def reject_unwritable_folder(path: Path) -> None:
-    """Raise a UsageError if files cannot be written to a folder, which need not exist; nothing is created."""
+    """Raise a UsageError if files cannot be written to a folder; the folder need not exist and is not created."""
     _reject_unknown_home(path)
     try:
         existing = path
@@ -124,9 +127,9 @@ def build_write_error(path: Path, error: Exception) -> UsageError:
 
 @contextmanager
 def create_temporary_folder(parent: Path | None = None) -> Iterator[Path]:
-    """Yield a new folder and delete it at the end; leftovers of killed processes in `parent` are deleted, too.
+    """Yield a new folder in `parent`, and delete it at the end; also delete leftovers of killed processes in `parent`.
 
-    The folder may be renamed while it is used. The default of `parent` is the folder for temporary files.
+    The caller may rename the folder. The default of `parent` is the system's folder for temporary files.
     """
     parent = Path(tempfile.gettempdir()) if parent is None else parent
     try:
@@ -145,7 +148,7 @@ def create_temporary_folder(parent: Path | None = None) -> Iterator[Path]:
 
 @contextmanager
 def lock_folder(folder: Path) -> Iterator[None]:
-    """Lock a folder against other processes that use this context; without effect on Windows."""
+    """Lock a folder against other processes that call `lock_folder`; on Windows, do nothing."""
     handle = os.open(folder, os.O_RDONLY) if fcntl is not None else None
     try:
         if handle is not None:
@@ -158,7 +161,7 @@ def lock_folder(folder: Path) -> Iterator[None]:
 
 
 def share_like_folder(path: Path) -> None:
-    """Give group and others the same permissions for a file or folder as for its parent folder.
+    """Give group and others the permissions for a file or folder that they have for its parent folder.
 
     Otherwise users of a shared cache could not use each other's files.
     """
@@ -173,7 +176,7 @@ def share_like_folder(path: Path) -> None:
 
 
 def create_shared_folder(path: Path) -> None:
-    """Create a folder and its parents, each with the permissions of the folder above it."""
+    """Create a folder and its missing parent folders, each with the permissions of the folder above."""
     missing = [folder for folder in (path, *path.parents) if not folder.exists()]
     create_folder(path)
     for folder in reversed(missing):
@@ -181,20 +184,20 @@ def create_shared_folder(path: Path) -> None:
 
 
 def get_lock_mode(path: Path) -> int:
-    """Return the permissions of a lock file: users who may write to its folder must be able to open it."""
+    """Return the permissions for a lock file: all users who may write to its folder can open the file."""
     with suppress(OSError):
         return 0o600 | stat.S_IMODE(path.parent.stat().st_mode) & 0o066
     return 0o644
 
 
 def make_readable(folder: Path) -> None:
-    """Give a temporary folder, which is private, the permissions of an ordinary new folder."""
+    """Give a temporary folder the permissions of an ordinary new folder; only its owner could read it before."""
     folder.chmod(0o777 & ~_get_umask())
     share_like_folder(folder)
 
 
 def _reject_unknown_home(path: Path) -> None:
-    # Otherwise a folder whose name begins with `~` would be created.
+    # Without this check, a folder whose name begins with `~` would be created.
     if path.parts and path.parts[0].startswith("~") and not Path(path.parts[0]).exists():
         raise UsageError(
             f"{path} begins with the home folder of an unknown user; for a folder of this name in the current folder, "
@@ -203,7 +206,7 @@ def _reject_unknown_home(path: Path) -> None:
 
 
 def _reject_special(path: Path) -> None:
-    """Raise an error for devices, pipes and sockets, which a rename would replace, and for invalid names."""
+    """Raise an error if a path is invalid, or is a device, pipe or socket, which an atomic write would replace."""
     if "\0" in str(path):
         raise ValueError("embedded null byte")
     if path.exists() and not path.is_file() and not path.is_dir():
@@ -211,7 +214,7 @@ def _reject_special(path: Path) -> None:
 
 
 def _build_prefix(path: Path) -> str:
-    """Return the prefix of temporary files for a path, cut so that their names are not too long."""
+    """Return the prefix for the names of a path's temporary files; a long prefix is cut to keep the names valid."""
     name = os.fsencode(path.name)
     if len(name) > 255:
         raise OSError(36, "File name too long")
@@ -219,7 +222,7 @@ def _build_prefix(path: Path) -> str:
 
 
 def _create_part(folder: Path, prefix: str) -> tuple[int, Path]:
-    """Create an empty locked file, and return its handle and path."""
+    """Create an empty temporary file and lock it; return its handle and path."""
     while True:
         handle, name = tempfile.mkstemp(prefix=prefix + _MACHINE, suffix=".part", dir=folder)
         if _try_lock(handle, Path(name)):
@@ -228,14 +231,14 @@ def _create_part(folder: Path, prefix: str) -> tuple[int, Path]:
 
 
 def _create_locked_folder(parent: Path) -> tuple[int | None, Path]:
-    """Create an empty locked folder, and return the handle of the lock and the path."""
+    """Create an empty temporary folder and lock it; return the handle of the lock and the path of the folder."""
     while True:
         folder = Path(tempfile.mkdtemp(prefix=f"tiltmeter-{_MACHINE}", suffix=".part", dir=parent))
         if fcntl is None:
             return None, folder
         try:
             handle = os.open(folder, os.O_RDONLY)
-        except FileNotFoundError:  # another process has deleted it as a leftover
+        except FileNotFoundError:  # another process has deleted the new folder as a leftover
             continue
         if _try_lock(handle, folder):
             return handle, folder
@@ -254,7 +257,7 @@ def _try_lock(handle: int, path: Path) -> bool:
 
 
 def _delete_leftovers(folder: Path, prefix: str) -> None:
-    """Delete temporary files and folders of killed processes."""
+    """Delete temporary files and folders of killed processes in a folder, if their names begin with `prefix`."""
     with suppress(OSError):
         for part in folder.iterdir():
             if part.name.startswith(prefix) and part.name.endswith(".part") and not part.is_symlink():
@@ -272,7 +275,7 @@ def _delete_leftover(part: Path, *, is_of_this_machine: bool) -> None:
         return
     handle = os.open(part, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW)
     try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)  # raises an error if it is locked
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)  # raises an error if another process holds the lock
         _delete(part)
     finally:
         os.close(handle)

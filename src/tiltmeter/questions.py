@@ -23,7 +23,7 @@ KINDS: tuple[Kind, ...] = ("masked", "causal", "seq2seq", "next-sentence")
 
 
 class WantedQuantity(enum.Enum):
-    """The numbers requested for each (position, token) pair."""
+    """The numbers that a question requests for each (position, token) pair."""
 
     LOG_PROB = "log-probability"
     LOG_PROB_AND_TOP = "log-probability, and whether the token is the most probable one"
@@ -31,20 +31,22 @@ class WantedQuantity(enum.Enum):
     LOGIT = "logit, where only differences at one position matter: no softmax normaliser is computed"
 
     def __init__(self, meaning: str) -> None:
-        # The numbers per pair, and the bytes in the digest of a question; computed once for speed.
+        # How many numbers are requested per pair, and the bytes that stand for this quantity in the digest of a
+        # question; computed once for speed.
         self.rows = 2 if meaning.startswith("log-probability, and ") else 1
         self.key = self.name.encode()
 
 
 @dataclass(slots=True)
 class Question:
-    """Token ids, and the (position, token) pairs whose probabilities are requested.
+    """The input of a model as token ids, and the (position, token) pairs whose probabilities are requested.
 
-    A position is where the output is read: the mask for a masked model, the token before the requested one for a
-    causal model. `source` is the encoder's input in an encoder-decoder (`ids` is then the decoder's). `segments` are
-    the token types of a sentence pair. The next-sentence head has one output, read at position 0, where token 0 means
-    "is the next sentence". `digest` (16 bytes) is the key of the question in the answer store and in batch plans.
-    Questions must not be mutated; the class is not frozen because that makes construction a third slower.
+    A position is the index of the token at which the model's output is read. For a masked model, this is the mask. For
+    a causal model, it is the token before the requested token. For an encoder-decoder, `source` is the input of the
+    encoder and `ids` the input of the decoder. `segments` are the token types of a sentence pair. The output of the
+    next-sentence head is read at position 0, where token 0 means "is the next sentence". `digest` (16 bytes) is the key
+    of the question in the answer store and in batch plans. Questions must not be changed; the class is not frozen,
+    because creating frozen objects takes a third longer.
     """
 
     ids: Ids
@@ -61,15 +63,16 @@ class Question:
         self.digest = blake2b(pack(f"{len(numbers)}i", *numbers) + self.want.key, digest_size=16).digest()
 
 
-# One float per requested pair. If two numbers are requested, a second float per pair follows: for LOG_PROB_AND_TOP 1 if
-# the token is the most probable one, else 0; for LOG_PROB_AND_ATTENTION the mean attention to its position.
+# One float per requested pair. If two numbers are requested per pair, the second numbers of all pairs follow. For
+# LOG_PROB_AND_TOP, the second number is 1 if the token is the most probable one, else 0. For LOG_PROB_AND_ATTENTION, it
+# is the mean attention to the position.
 Answer = NDArray[np.float32]
 # The byte format of stored answers: little-endian float32.
 NUMBER = np.dtype("<f4")
 
 
 class EncodedText(NamedTuple):
-    """Token ids of a text; `offsets` (if requested) are the character ranges of the tokens."""
+    """Token ids of a text; `offsets` are the character ranges of the tokens, and are empty if not requested."""
 
     ids: tuple[int, ...]
     offsets: tuple[tuple[int, int], ...] = ()
@@ -77,11 +80,11 @@ class EncodedText(NamedTuple):
 
 
 class Tokenizer(Protocol):
-    """The tokenizer of a model, and the special tokens for questions.
+    """The tokenizer of a model, with the ids of the special tokens that questions need.
 
-    Special tokens that the tokenizer lacks are None. `kind` is the kind of language model; `next_sentence` is true if
-    the model also answers questions of the kind "next-sentence". `unknown` is the id of the unknown token, None for
-    tokenizers that can encode any text, such as byte-level ones.
+    A special token that the tokenizer lacks is None. `kind` is the kind of language model; `next_sentence` is true if
+    the model also answers questions of the kind "next-sentence". `unknown` is the id of the unknown token; it is None
+    for tokenizers that can encode any text, such as byte-level tokenizers.
     """
 
     kind: Kind
@@ -104,35 +107,35 @@ class Tokenizer(Protocol):
         """Whether `encode` can return the character ranges of tokens, as fast tokenizers do."""
 
     def encode(self, texts: Sequence[str], *, offsets: bool = False) -> list[EncodedText]:
-        """Tokenize without special tokens."""
+        """Tokenize texts without adding special tokens."""
 
     def encode_whole(self, texts: Sequence[str], *, offsets: bool = False) -> list[EncodedText]:
-        """Tokenize with the special tokens that the model expects around an input."""
+        """Tokenize texts, and add the special tokens that the model expects around an input."""
 
     def words(self, texts: Sequence[str]) -> list[tuple[int | None, ...]]:
-        """Return the word index of each token of `encode_whole`; None for special tokens."""
+        """For each text, return the index of the word of each token of `encode_whole`; None for special tokens."""
 
     def encode_pairs(self, pairs: Sequence[tuple[str, str]]) -> list[EncodedText]:
-        """Tokenize sentence pairs as single inputs, with token types if the model has them."""
+        """Tokenize each sentence pair as one input; add token types if the model uses them."""
 
     def decode(self, ids: Sequence[int]) -> str:
         """Return the text of token ids."""
 
 
 class Option(NamedTuple):
-    """An option of a choice: its role in the item, such as `stereotype`, and its text."""
+    """An answer option of a `Choice`: its role in the item, such as `stereotype`, and its text."""
 
     role: str
     text: str
 
 
-# The type of the options: words for a gap, next sentences, alternative sentences, speakers, or answers to the question
-# at the end of the context.
+# What the options of a choice are: words for a gap (`blank`), next sentences (`follows`), alternative sentences
+# (`pair`), speakers (`speaker`), or answers to the question at the end of the context (`question`).
 Task = Literal["blank", "follows", "pair", "speaker", "question"]
 
 
 class Choice(NamedTuple):
-    """An item as a choice between options; the task determines the wording of the instruction."""
+    """An item as a choice between answer options; `task` determines the wording of the instruction."""
 
     task: Task
     context: str
@@ -143,7 +146,7 @@ class Choice(NamedTuple):
 class SamplingOptions:
     """Sampling options of a chat model.
 
-    `probabilities`: request the probability of each label as the first token of the answer instead of a text.
+    If `probabilities` is true, the probability of each label as the first token of the answer is requested, not a text.
     """
 
     temperature: float = 0.0
@@ -153,7 +156,7 @@ class SamplingOptions:
 
 @dataclass(frozen=True, slots=True)
 class ChatQuestion:
-    """A message to a chat model, and the labels of its options; `sample` is the number of the repetition."""
+    """A message to a chat model, and the labels of the answer options; `sample` is the index of the repetition."""
 
     prompt: str
     labels: tuple[str, ...]
@@ -161,7 +164,7 @@ class ChatQuestion:
 
     @property
     def digest(self) -> bytes:
-        """The key of the question in the store of replies."""
+        """The key of this question in the store of replies."""
         return blake2b(f"{self.sample}\n{self.prompt}".encode(), digest_size=16).digest()
 
 
@@ -169,10 +172,11 @@ class ChatQuestion:
 class Reply:
     """The reply of a chat model.
 
-    `refused`: the server marked it as a refusal. `first_tokens` are log-probabilities of first tokens by text.
-    `tokens_in` and `tokens_out` are the token counts of the server, if it reports them, and `model` its name of the
-    model. `cut`: the answer reached the maximum length. `too_long`: the error message if the server rejected the length
-    of the message; such a reply is not stored.
+    `refused` is true if the server marked the reply as a refusal. `first_tokens` are pairs of a possible first token
+    and its log-probability. `tokens_in` and `tokens_out` are the numbers of tokens that the server reports; None if it
+    reports none. `model` is the name of the model that the server reports. `cut` is true if the reply reached the
+    maximum length. `too_long` is the error message if the server rejected the message as too long; such a reply is not
+    stored.
     """
 
     text: str
@@ -185,12 +189,12 @@ class Reply:
     too_long: str = ""
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the reply as JSON values."""
+        """Return the fields of the reply except `too_long` as JSON values."""
         return {name: value for name, value in asdict(self).items() if name != "too_long"}
 
     @classmethod
     def from_dict(cls, fields: Mapping[str, Any]) -> "Reply":
-        """Create a reply from the values of `to_dict`."""
+        """Create a reply from a dictionary that `to_dict` returned."""
         tokens = tuple((str(token), float(value)) for token, value in fields["first_tokens"])
         return cls(**{**fields, "first_tokens": tokens})
 
@@ -201,5 +205,5 @@ def count_common_prefix(first: Sequence[int], second: Sequence[int]) -> int:
     >>> count_common_prefix([1, 2, 3], [1, 2, 5, 3])
     2
     """
-    # No Python loop, because it is called for every input of a plan.
+    # A Python loop would be too slow, because this function is called for every input of a batch plan.
     return next(compress(count(), map(ne, first, second)), min(len(first), len(second)))

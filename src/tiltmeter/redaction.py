@@ -6,11 +6,12 @@ from collections.abc import Iterator
 from functools import lru_cache
 from urllib.parse import unquote, urlsplit, urlunsplit
 
-# The user name and password of an address in a text.
+# Matches the user name and password of an address in a text.
 _USER = re.compile(r"(?<=://)[^\s/'\"<>]+@")
-# A secret in the query of an address.
+# Matches a secret in the query of an address.
 _QUERY = re.compile(r"(?i)([?&](?:[a-z_-]*key|[a-z_-]*token|password|secret|signature)=)[^&\s'\"<>]+")
-# Names of environment variables with a key, and of those with an address that may contain a password.
+# Match the names of environment variables that contain a key, and of those that contain an address, perhaps with a
+# password.
 _KEY_NAME = re.compile(r"(?i)(key|token|secret|password|_login)$")
 _ADDRESS_NAME = re.compile(r"(?i)(_proxy|^TILTMETER_MIRROR|^HF_ENDPOINT)$")
 _SHORTEST_KEY = 8
@@ -27,7 +28,7 @@ def redact_address(address: str) -> str:
 
 
 def redact_model_name(name: str) -> str:
-    """Return the name of a model without the login and the query in the address of its server.
+    """Return the name of a model; the login and the query are removed from the address of its server.
 
     >>> redact_model_name("chat:my-model@https://me:secret@host/v1?key=secret")
     'chat:my-model@https://host/v1'
@@ -40,7 +41,7 @@ def redact_model_name(name: str) -> str:
 
 
 def redact_secrets(text: str) -> str:
-    """Return the text without logins in addresses and without the keys in environment variables.
+    """Return the text without the logins of addresses and without any key that is the value of an environment variable.
 
     >>> redact_secrets("http://me:secret@host/v1?api_key=123&page=2 cannot be reached")
     'http://host/v1?api_key=***&page=2 cannot be reached'
@@ -53,18 +54,18 @@ def redact_secrets(text: str) -> str:
 
 @lru_cache(maxsize=4)
 def _list_environment_secrets(environment: tuple[tuple[str, str], ...]) -> tuple[str, ...]:
-    """Return the keys and passwords in variables, longest first."""
+    """Return the keys and passwords in environment variables, longest first."""
     return tuple(
         sorted({one for name, value in environment for one in _find_secrets(name, value)}, key=len, reverse=True)
     )
 
 
 def _find_secrets(name: str, value: str) -> Iterator[str]:
-    # Some variables contain the path of a file with the key.
+    # Skip paths, because some variables contain the path of a key file instead of the key.
     if _KEY_NAME.search(name) and len(value) >= _SHORTEST_KEY and not value.startswith(("/", "~", ".")):
         yield from (one for one in (value, value.partition(":")[2]) if len(one) >= _SHORTEST_KEY)
     if _ADDRESS_NAME.search(name) and "@" in value:
         user, _, password = value.rpartition("@")[0].rpartition("//")[2].partition(":")
-        # Without the colon, a short password could be part of any word.
+        # Yield user and password together, because a short password alone could be part of any word.
         yield from (f"{user}:{password}", f"{unquote(user)}:{unquote(password)}") if password else ()
         yield from {one for one in (password, unquote(password)) if len(one) >= _SHORTEST_KEY}

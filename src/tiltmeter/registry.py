@@ -1,7 +1,7 @@
-"""Discovery of components: modules of Tiltmeter and entry points of other installed packages.
+"""Find components in the modules of Tiltmeter and in the entry points of other installed packages.
 
-A component is a form, benchmark, measure, data set, model scheme, export format or translation system. Two components
-of one type with the same name cause an error that names both packages.
+A component is an item form, benchmark, measure, data set, model scheme, export format or translation system. If two
+components of one type have the same name, an error names the packages of both.
 """
 
 from collections.abc import Callable, Iterable
@@ -17,7 +17,7 @@ OWN_PACKAGE = "tiltmeter"
 
 
 class Component(NamedTuple):
-    """A component, or a function that loads it, with its name and the package that provides it."""
+    """A component with its name and its package; `value` is the component or a function that loads the component."""
 
     name: str
     package: str
@@ -26,7 +26,7 @@ class Component(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ComponentVersion:
-    """The name of a component with the package that provides it and its version, which is empty if unknown."""
+    """The name of a component, the package that provides it, and the package's version (empty if unknown)."""
 
     name: str
     package: str
@@ -34,12 +34,12 @@ class ComponentVersion:
 
     @property
     def is_plugin(self) -> bool:
-        """Whether another package than Tiltmeter provides it."""
+        """Whether a package other than Tiltmeter provides the component."""
         return self.package != OWN_PACKAGE
 
 
 def identify_component(group: str, name: str, component: Any) -> ComponentVersion:
-    """Return the name, package and version of a component.
+    """Return a component's name, its package, and the version of the package.
 
     >>> from tiltmeter.forms import get_form
     >>> identify_component("forms", "pairs", get_form("pairs")).package
@@ -51,7 +51,7 @@ def identify_component(group: str, name: str, component: Any) -> ComponentVersio
 
 
 def find_installed_version(package: str) -> str | None:
-    """Return the version of an installed package; None if it is not installed."""
+    """Return the version of a package; None if the package is not installed."""
     try:
         return version(package)
     except PackageNotFoundError:
@@ -70,9 +70,9 @@ def find_package_objects(package: str, attribute: str) -> list[Any]:
 
 
 def list_plugins(group: str, expected: type = object) -> list[Component]:
-    """Return the entry points of the group `tiltmeter.<group>`, each with a function that loads it.
+    """Return a component for each entry point of the group `tiltmeter.<group>`; its value is a function that loads it.
 
-    Loading raises a UsageError if the plug-in fails or is not of the `expected` type.
+    The function raises a UsageError if the plug-in cannot be loaded or is not of the `expected` type.
     """
     return [
         Component(entry.name, _get_package(entry), _build_loader(entry, group, expected))
@@ -81,7 +81,7 @@ def list_plugins(group: str, expected: type = object) -> list[Component]:
 
 
 def index_components(group: str, components: Iterable[Component]) -> dict[str, Any]:
-    """Return the values of components by name; raise a UsageError if two have the same name.
+    """Return a dictionary from the names of components to their values; raise a UsageError if two names are equal.
 
     >>> index_components("measures", [Component("SS", "tiltmeter", 1), Component("SS", "my-plugin", 2)])
     Traceback (most recent call last):
@@ -90,7 +90,7 @@ def index_components(group: str, components: Iterable[Component]) -> dict[str, A
     index: dict[str, Component] = {}
     for component in components:
         first = index.setdefault(component.name, component)
-        # Modules of one package may list the same object.
+        # It is no error if two modules of one package list the same object.
         if first.package != component.package or first.value is not component.value:
             raise UsageError(
                 f"{first.package} and {component.package} both provide {component.name!r} (tiltmeter.{group}); "
@@ -100,7 +100,7 @@ def index_components(group: str, components: Iterable[Component]) -> dict[str, A
 
 
 def load_components(group: str, builtin: Iterable[Any], expected: type, name: Callable[[Any], str]) -> dict[str, Any]:
-    """Return built-in components and those of plug-ins, by the name that `name` returns for them."""
+    """Return a dictionary of built-in and plug-in components; the function `name` returns the key of a component."""
     components = [Component(name(value), OWN_PACKAGE, value) for value in builtin]
     for plugin in list_plugins(group, expected):
         value = plugin.value()
@@ -118,7 +118,7 @@ def _build_loader(entry: Any, group: str, expected: type) -> Callable[[], Any]:
         label = f"The plug-in {entry.name!r} (tiltmeter.{group}) of {package}"
         try:
             value = entry.load()
-        except Exception as error:  # a plug-in's module may raise anything
+        except Exception as error:  # importing a plug-in may raise any exception
             raise UsageError(
                 f"{label} cannot be loaded: {type(error).__name__}: {error}. Repair or uninstall {package}."
             ) from error

@@ -1,7 +1,7 @@
-"""Standard streams that escape control characters in all output, except in the styles of Tiltmeter itself.
+"""Standard streams that escape control characters in all output, except the escape sequences of Tiltmeter's styles.
 
-Data, names of models and messages of servers may contain escape sequences. Texts that Rich styles are escaped before it
-adds the styles; all other output is escaped as a whole.
+Data, names of models and messages of servers may contain escape sequences. If Rich prints a text, the text is escaped
+before Rich adds the styles. All other output is escaped completely.
 """
 
 import os
@@ -15,21 +15,21 @@ from typing import Any, TextIO
 from tiltmeter.printable_text import escape_unsafe
 from tiltmeter.redaction import redact_secrets
 
-# The `filename` of an OSError about standard output.
+# The attribute `filename` of an OSError that standard output raises.
 STANDARD_OUTPUT = "standard output"
 
 
 class StyledText(str):
-    """A text with escape sequences of Tiltmeter's styles; the rest of it is already escaped."""
+    """A text that is printed unchanged: it contains the escape sequences of styles, and the rest is already escaped."""
 
     __slots__ = ()
 
 
 class GuardedStream:
-    """A wrapper of standard output or standard error; in messages (`is_message`) secrets are removed.
+    """A wrapper of standard output, or of standard error if `is_message`; secrets are removed from messages.
 
-    A message that cannot be written is dropped, so that the work continues. If output cannot be written, an OSError
-    with the `filename` STANDARD_OUTPUT is raised.
+    A message that cannot be written is dropped, so that the work continues. If standard output cannot be written, an
+    OSError with the `filename` STANDARD_OUTPUT is raised.
     """
 
     def __init__(self, stream: TextIO, *, is_message: bool) -> None:
@@ -68,7 +68,7 @@ class GuardedStream:
 
     @property
     def rich_proxied_file(self) -> "GuardedStream":
-        """The stream for Rich, which reads this attribute before it writes anything."""
+        """This stream. Rich reads this attribute before it writes, so escaping is enabled for Rich here."""
         _make_rich_safe()
         return self
 
@@ -78,7 +78,7 @@ class GuardedStream:
 
 @contextmanager
 def guard_output() -> Iterator[None]:
-    """Escape everything that is printed within the context."""
+    """Escape control characters in everything that is printed within the context."""
     open_closed_streams()
     out, err = sys.stdout, sys.stderr
     sys.stdout = GuardedStream(out, is_message=False)
@@ -90,7 +90,7 @@ def guard_output() -> Iterator[None]:
 
 
 def discard_output(stream: TextIO) -> None:
-    """Discard the unwritten text of a stream, and everything that is written to it later."""
+    """Discard the buffered text of a stream, and everything that is written to the stream later."""
     with suppress(OSError, ValueError), Path(os.devnull).open("wb") as nowhere:
         os.dup2(nowhere.fileno(), stream.fileno())
 
@@ -98,12 +98,14 @@ def discard_output(stream: TextIO) -> None:
 def open_closed_streams() -> None:
     """Open standard streams that the caller closed, as in `tiltmeter show >&-`.
 
-    Otherwise the next opened file would get the number of the stream, and libraries would print into that file. Writing
-    to a closed standard output is an error; messages to a closed standard error are dropped.
+    Otherwise the next opened file would get the file descriptor of the stream, and libraries would print into that
+    file. Writing to a standard output that was closed is an error; messages to a standard error that was closed are
+    dropped.
     """
     for name, flags, mode in (("stdin", os.O_RDONLY, "r"), ("stdout", os.O_RDONLY, "w"), ("stderr", os.O_WRONLY, "w")):
         if getattr(sys, name) is None:
-            # It gets the lowest free number, that of the closed stream. Writing to a read-only file is an error.
+            # The new file gets the lowest free file descriptor, which is that of the closed stream. Standard output is
+            # opened read-only, so that writing to it is an error.
             handle = os.open(os.devnull, flags)
             stream = open(handle, mode, encoding="utf-8", errors="backslashreplace", closefd=False)  # noqa: SIM115
             setattr(sys, name, stream)
@@ -112,14 +114,14 @@ def open_closed_streams() -> None:
 
 @cache
 def _make_rich_safe() -> None:
-    """Escape all texts that Rich prints, also for Typer."""
+    """Make Rich escape all texts that it prints, also the texts of Typer."""
     from rich.console import Console  # importing it slows short commands
     from rich.segment import Segment
 
     render = Console._render_buffer
 
     def render_safely(console: Console, buffer: Iterable[Segment]) -> str:
-        # Cursor movements of Rich are separate segments.
+        # Segments with `control` are cursor movements of Rich itself, so they are not escaped.
         return StyledText(render(console, (part if part.control else _escape(part) for part in buffer)))
 
     def _escape(part: Segment) -> Segment:

@@ -1,4 +1,4 @@
-"""Read text, JSON and TOML files: only regular files of limited size; errors name the file."""
+"""Read text, JSON and TOML files. Only regular files of limited size are read; error messages name the file."""
 
 import json
 import tomllib
@@ -9,12 +9,13 @@ from tiltmeter.errors import DataError, UsageError
 
 # The maximum size of a file in bytes; published data sets are much smaller.
 LARGEST = 1 << 30
-# The maximum size of a parsed file in bytes: parsing needs about ten times as much memory.
+# The maximum size in bytes of a file that is parsed. It is smaller, because parsing needs about ten times the size of
+# the file as memory.
 _LARGEST_PARSED = 1 << 28
 
 
 def read_bytes(path: Path, largest: int = LARGEST) -> bytes:
-    """Return the content of a regular file; pipes and devices are errors."""
+    """Return the content of a regular file of at most `largest` bytes; raise a DataError for pipes and devices."""
     try:
         if path.exists() and not path.is_file():
             type_name = "a folder" if path.is_dir() else "not a regular file"
@@ -26,7 +27,7 @@ def read_bytes(path: Path, largest: int = LARGEST) -> bytes:
         is_broken_link = isinstance(error, FileNotFoundError) and path.is_symlink()
         reason = "it is a link to a file that does not exist" if is_broken_link else error.strerror or str(error)
         raise DataError(f"{path} cannot be read: {reason}.") from error
-    except ValueError as error:  # a null character in the name
+    except ValueError as error:  # the name of the file contains a null character
         raise DataError(f"{str(path)!r} cannot be read: {error}.") from error
 
 
@@ -39,9 +40,9 @@ def read_text(path: Path) -> str:
 
 
 def split_lines(text: str) -> list[str]:
-    """Return the lines of a text without their ends: `\\n` or `\\r\\n`.
+    """Return the lines of a text without their line ends, which are `\\n` or `\\r\\n`.
 
-    `str.splitlines` would also split at characters such as U+2028, so that later line numbers would be wrong.
+    `str.splitlines` would also split at characters such as U+2028, and the numbers of later lines would be wrong.
 
     >>> split_lines("a\\u2028b\\r\\nc\\n")
     ['a\\u2028b', 'c']
@@ -56,7 +57,7 @@ def read_json(path: Path) -> Any:
 
 
 def parse_json(text: str, name: str) -> Any:
-    """Return the content of a JSON text; errors contain `name`."""
+    """Return the content of a JSON text; error messages contain `name`, the source of the text."""
     try:
         return json.loads(text)
     except RecursionError:

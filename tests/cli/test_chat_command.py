@@ -37,8 +37,8 @@ def test_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.C
         (("--max-cost", "0.00001", "--price-in", "1", "--price-out", "1"), "exceeds --max-cost 1e-05"),
         (("--max-cost", "1"), "--price-in and --price-out"),
         (("--samples", "3", "--temperature", "0"), "--temperature above 0"),
-        (("--protocol", "in-context"), "forced-choice, choice-probabilities"),
-        (("--protocol", "choice-probabilities", "--samples", "3"), "nothing to sample"),
+        (("--protocol", "in-context"), "forced-choice or choice-probabilities"),
+        (("--protocol", "choice-probabilities", "--samples", "3"), "remove --samples"),
     ],
 )
 def test_rejected_before_anything_is_sent(

@@ -1,4 +1,4 @@
-"""The command line, one module per command."""
+"""The command line; each command has its own module."""
 
 import sys
 from collections.abc import Iterable
@@ -13,7 +13,7 @@ from tiltmeter.cli.error_boundary import TyperWrapped, report_errors
 from tiltmeter.cli.help import with_plain_types
 from tiltmeter.safe_output import guard_output
 
-# Module and attribute of each command, in the order of the help. An attribute `app` is a group of commands.
+# Maps each command to its module and attribute, in the order of the help. An attribute `app` is a group of commands.
 _COMMANDS = {
     **{name: (name, name) for name in ("run", "score", "show", "report", "compare", "check")},
     "matrix": ("matrix", "matrix"),
@@ -24,7 +24,7 @@ _COMMANDS = {
     **{name: (name, "app") for name in ("data", "gest", "make", "train")},
 }
 
-# Frequent commands of groups: only their own module is imported, so that they start quickly.
+# Frequently used commands of groups. For these, only the command's own module is imported, so that it starts quickly.
 _SINGLE_COMMANDS = {("data", "list"): ("data_list", "list_data")}
 
 
@@ -57,7 +57,7 @@ def _tiltmeter(
 
 
 class _CommandGroup(TyperGroup):
-    """The root command. Typer would end without a message after Ctrl-C and at the end of standard input."""
+    """The root command. It prints a message after Ctrl-C and at the end of standard input; Typer itself would not."""
 
     def invoke(self, ctx: typer.Context) -> Any:  # type: ignore[override]
         """Run the selected command."""
@@ -68,7 +68,7 @@ class _CommandGroup(TyperGroup):
 
 
 def make_app(names: Iterable[str] = _COMMANDS) -> typer.Typer:
-    """Return the command line with these commands; only their modules are imported."""
+    """Return a command line with these commands; only the modules of these commands are imported."""
     root = typer.Typer(
         cls=_CommandGroup,
         no_args_is_help=True,
@@ -103,7 +103,7 @@ def __getattr__(name: str) -> Any:
 
 
 def main() -> None:
-    """Run the command line; print errors as messages, and with `--debug` also as tracebacks."""
+    """Run the command line; print errors as messages, and with `--debug` also their tracebacks."""
     words = sys.argv[1:]
     options = words[: words.index("--")] if "--" in words else words
     debug = "--debug" in options

@@ -38,7 +38,7 @@ Language = Annotated[
     str | None, typer.Option(metavar="CODE", help="With --from: the language of the file, such as de.")
 ]
 
-# Findings that `validate` prints for each code.
+# Maximum number of findings that `validate` prints for each code.
 _EXAMPLES = 3
 
 
@@ -223,7 +223,10 @@ def _format_item(item: Item) -> list[str]:
 
 
 def _print_findings(result: ValidationResult) -> None:
-    """Print findings by code with examples: errors before warnings, frequent codes first."""
+    """Print the findings of a validation, grouped by code, with examples.
+
+    Errors are printed before warnings, and frequent codes before rare ones.
+    """
     by_code: defaultdict[str, list[Finding]] = defaultdict(list)
     for finding in result.findings:
         by_code[finding.code].append(finding)
@@ -234,7 +237,7 @@ def _print_findings(result: ValidationResult) -> None:
     if by_code:
         typer.echo(f"{'severity':<9}{'code':<23}{'found':>6}{'items':>6}  meaning")
     for code, findings in sorted(by_code.items(), key=lambda entry: (entry[1][0].severity, -len(entry[1]))):
-        # One example per item: several findings of the same item would say little.
+        # Print at most one example per item, because several findings about one item are usually alike.
         firsts = list({finding.item or finding.row: finding for finding in reversed(findings)}.values())[::-1]
         meaning = list_error_codes().get(code) or list_warning_codes()[code]
         typer.echo(f"{findings[0].severity:<9}{code:<23}{len(findings):>6}{len(firsts):>6}  {meaning}")

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from tiltmeter.datasets.dataset_statistics import CountPieces, LengthStatistics, PortionStatistics
 
-# The number of values that are printed of each grouping.
+# Maximum number of values that are printed for each attribute.
 _MAX_VALUES = 12
 
 
@@ -117,7 +117,7 @@ def _format_lengths(lengths: "LengthStatistics | None") -> tuple[str, str]:
 
 
 def _format_counts(counts: Mapping[str, int]) -> str:
-    """Return values with their counts, in the given order.
+    """Return values and their counts as text, in the order of the mapping.
 
     >>> _format_counts({"gender": 3, "race": 1})
     'gender 3, race 1'

@@ -1,4 +1,4 @@
-"""`tiltmeter data list`: the catalogue of data sets; no data file is read."""
+"""`tiltmeter data list`: print the catalogue of data sets, without reading data files."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -14,7 +14,7 @@ from tiltmeter.errors import UsageError
 from tiltmeter.forms import get_forms
 from tiltmeter.printable_text import format_json
 
-# A data set with more languages is listed with their number.
+# If a data set has more languages, the number of languages is printed before their codes.
 _MAX_LANGUAGES = 12
 
 
@@ -82,7 +82,7 @@ def _select_datasets(language: str | None, form: str | None) -> list[Dataset]:
 
 
 def _collect_facts(data: Dataset, language: str | None) -> dict[str, Any]:
-    """Return the facts about a data set; `items` counts one language, or all if it is None."""
+    """Return the facts about a data set; `items` is the number of items in `language`, or in all languages if None."""
     return {
         "name": data.name,
         "description": data.description,
@@ -105,7 +105,7 @@ def _format_languages(data: Dataset) -> str:
 
 
 def _format_item_count(count: int | None, data: Dataset) -> str:
-    """Return the number of items; if it is unknown for some languages, that of the others."""
+    """Return the number of items as text; if `count` is None, add up the languages whose number of items is known."""
     if count is not None:
         return f"{count:,} items"
     return f"{sum(data.items.values()):,} items in {len(data.items)} languages" if data.items else ""
@@ -116,7 +116,7 @@ def _format_licence(data: Dataset) -> str:
 
 
 def _format_size(size: int | None) -> str:
-    """Return a size in megabytes.
+    """Return a size in bytes as text in megabytes.
 
     >>> _format_size(437_764), _format_size(32_293_331), _format_size(None)
     ('0.4 MB', '32.3 MB', '')
@@ -125,7 +125,7 @@ def _format_size(size: int | None) -> str:
 
 
 def _format_local_files(local: int, total: int) -> str:
-    """Return how many files are on this machine.
+    """Return as text how many of the files of a data set are on this machine.
 
     >>> _format_local_files(2, 2), _format_local_files(0, 2), _format_local_files(1, 2)
     ('local', 'not downloaded', '1 of 2 files local')

@@ -1,4 +1,4 @@
-"""Turn exceptions of a command into messages and exit codes: user errors, signals and internal errors."""
+"""Convert the exceptions of a command to messages and exit codes: user errors, signals and internal errors."""
 
 import os
 import signal
@@ -17,13 +17,14 @@ from tiltmeter.printable_text import create_plain_console
 from tiltmeter.redaction import redact_secrets
 from tiltmeter.safe_output import STANDARD_OUTPUT, discard_output
 
-# Exit codes of errors that the user can fix, and of bugs in Tiltmeter. After a signal it is 128 + the signal's number.
+# The exit codes for errors that the user can fix, and for bugs in Tiltmeter. After a signal, the exit code is 128 plus
+# the number of the signal.
 WRONG_INPUT, FAULT = 2, 70
 _RESUME = "Stored answers are kept and finished runs are unchanged; run the same command again to continue."
 
 
 class StopSignal(BaseException):
-    """A signal asked the process to end; `number` is the number of the signal."""
+    """Raised when a signal asks the process to end; `number` is the number of the signal."""
 
     def __init__(self, number: int) -> None:
         super().__init__(number)
@@ -31,7 +32,7 @@ class StopSignal(BaseException):
 
 
 class TyperWrapped(BaseException):
-    """Wrapper of an exception (`cause`) that Typer would turn into an exit code without a message."""
+    """A wrapper that hides the exception `cause` from Typer, because Typer would end without a message about it."""
 
     def __init__(self, cause: BaseException) -> None:
         super().__init__(cause)
@@ -40,7 +41,7 @@ class TyperWrapped(BaseException):
 
 @contextmanager
 def report_errors(*, debug: bool) -> Iterator[None]:
-    """Print any exception as a message and end the process; with `debug`, print the traceback as well."""
+    """If the context raises an exception, print a message and end the process; with `debug`, print the traceback."""
     handler, unraisable = signal.getsignal(signal.SIGTERM), sys.unraisablehook
     with suppress(ValueError):  # only the main thread can set a signal handler
         signal.signal(signal.SIGTERM, _raise_stop)
@@ -132,14 +133,14 @@ def _write_traceback(error: BaseException) -> str:
 def _print_error(message: str) -> None:
     from rich.text import Text
 
-    # Lone surrogates in names and texts cannot be encoded.
+    # Names and texts may contain lone surrogates, which cannot be encoded.
     printable = redact_secrets(message).encode("utf-8", "backslashreplace").decode()
     with suppress(OSError):
         create_plain_console(stderr=True).print(Text.assemble(("tiltmeter: ", "bold red"), printable), soft_wrap=True)
 
 
 def _discard_output() -> None:
-    """Prevent Python from writing the rest of standard output again at exit, if it cannot be written."""
+    """If standard output cannot be written, discard its buffer, so that Python does not fail at exit."""
     try:
         sys.stdout.flush()
     except (OSError, ValueError):
@@ -151,10 +152,10 @@ def _raise_stop(number: int, _frame: FrameType | None) -> None:
 
 
 def _repeat_stop(unraisable: "sys.UnraisableHookArgs") -> None:
-    """Send a signal again that arrived in a callback or a `__del__`, where Python ignores exceptions."""
+    """Send a signal again if it arrived in a callback or a `__del__`, where Python ignores exceptions."""
     if isinstance(unraisable.exc_value, StopSignal | KeyboardInterrupt):
         number = signal.SIGINT if isinstance(unraisable.exc_value, KeyboardInterrupt) else signal.SIGTERM
-        timer = threading.Timer(0.05, os.kill, (os.getpid(), number))  # sent now, it would be ignored again
+        timer = threading.Timer(0.05, os.kill, (os.getpid(), number))  # a signal at once would be ignored again
         timer.daemon = True
         timer.start()
     else:

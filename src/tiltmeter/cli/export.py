@@ -1,4 +1,4 @@
-"""`tiltmeter export`: write results in the formats of other tools."""
+"""`tiltmeter export`: write the results of a run in the format of another tool."""
 
 from pathlib import Path
 from typing import Annotated

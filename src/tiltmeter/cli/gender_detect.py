@@ -1,4 +1,4 @@
-"""`tiltmeter gender detect`: the grammatical gender of the speaker of every sentence of a file."""
+"""`tiltmeter gender detect`: print the grammatical gender of the speaker of each sentence in a file."""
 
 import sys
 from collections.abc import Iterator
@@ -54,7 +54,7 @@ def gender(
 
 
 def detect_genders(file: str, language: str | None, gender_from: str) -> Iterator[tuple[str, SpeakerGender]]:
-    """Yield every sentence of a file with the gender of its speaker."""
+    """Yield each sentence of a file with the detected gender of its speaker."""
     if gender_from not in SOURCES:
         raise UsageError(f"--gender-from {gender_from} is not known; choose {', '.join(SOURCES)}.")
     if gender_from == "conllu":
@@ -77,7 +77,7 @@ def detect_genders(file: str, language: str | None, gender_from: str) -> Iterato
 
 
 def _read_lines(file: str) -> Iterator[str]:
-    """Yield the lines of a file; an error names a line that is not UTF-8."""
+    """Yield the lines of a file; if a line is not UTF-8, the error message contains the number of the line."""
     content = sys.stdin.buffer.read() if file == "-" else read_bytes(Path(file))
     for number, line in enumerate(content.splitlines(), start=1):
         try:

@@ -1,15 +1,15 @@
-"""Readable types in the help of options: NUMBER, PATH, FILE or FOLDER, and nothing for flags and texts."""
+"""Show readable types in the help of options: NUMBER, PATH, FILE or FOLDER, and no type for flags and texts."""
 
 from typing import Any
 
-# Replacements of the type names that typer prints.
+# Maps the type names that typer prints to readable ones.
 _TYPE_NAMES = {"<bool>": "", "<str>": "", "<list[str]>": "", "<int>": "NUMBER", "<float>": "NUMBER", "<path>": "PATH"}
 _TYPE_NAMES |= {"<file>": "FILE", "<directory>": "FOLDER", "<list[path]>": "PATH", "<int range>": "NUMBER"}
 _TYPE_NAMES |= {"<float range>": "NUMBER"}
 
 
 def with_plain_types(command: Any) -> Any:
-    """Return a command, or a group of commands, with readable types in its help."""
+    """Change a command, or a group of commands, so that its help shows readable types; return the command."""
     for inner in getattr(command, "commands", {}).values():
         with_plain_types(inner)
     for parameter in command.params:
@@ -28,7 +28,7 @@ def with_plain_types(command: Any) -> Any:
 
 def _simplify_type(parameter: Any) -> None:
     original = getattr(parameter, "display_type_rich", None)
-    if original is None:  # earlier versions of typer print no types of flags
+    if original is None:  # earlier versions of typer print no types for flags
         return
 
     def display(ctx: Any) -> str | None:

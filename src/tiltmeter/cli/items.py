@@ -1,4 +1,4 @@
-"""`tiltmeter items`: item analysis over runs of several models."""
+"""`tiltmeter items`: analyse items with the runs of several models."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -75,7 +75,10 @@ def items(
 
 
 def _score_predictions(folder: Path, form: str, on: str) -> "list[tuple[str, Result]]":
-    """Return the results of a folder of published predictions; each file name ends with its language."""
+    """Score all published predictions in a folder, and return their names and results.
+
+    The name of each file must end with its language.
+    """
     from tiltmeter.runs.prediction_run import score_predictions
 
     files = sorted(folder.glob("*_*.json")) if folder.is_dir() else []

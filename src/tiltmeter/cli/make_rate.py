@@ -141,7 +141,7 @@ def _write_sheet(path: Path, questions: "list[RatingQuestion]") -> None:
 
 
 def _read_sheet(rating: "RatingSession", by: str, path: Path) -> int:
-    """Store all ratings of a sheet, or none if a row is invalid, and return their number."""
+    """Store all ratings of a sheet, and return the number of ratings; if a row is invalid, store no rating."""
     from tiltmeter.making.exchange.csv_table import read_table
     from tiltmeter.making.rating.rating import ImportedRating
 
@@ -164,7 +164,10 @@ def _read_sheet(rating: "RatingSession", by: str, path: Path) -> int:
 
 
 def _parse_proposal(cell: str, texts: dict[str, str], place: str) -> dict[str, str]:
-    """Return the proposed text of a cell by field; texts with several fields are proposed as `FIELD=TEXT`."""
+    """Return a dictionary from the field to the proposed text in a cell of the sheet; empty if the cell is empty.
+
+    If a text has several fields, the cell contains `FIELD=TEXT`.
+    """
     if not cell.strip():
         return {}
     field, equals, text = cell.partition("=")

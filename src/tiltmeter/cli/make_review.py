@@ -221,7 +221,7 @@ def _require_item(item: str | None) -> str:
 
 
 def parse_named_values(texts: Sequence[str] | None, option: str) -> dict[str, str]:
-    """Return values by name, from texts such as `context=Er war BLANK.`."""
+    """Parse texts such as `context=Er war BLANK.`, and return a dictionary from names to values."""
     values = {}
     for text in texts or ():
         name, equals, value = text.partition("=")

@@ -118,7 +118,7 @@ def matrix(
 
 
 def parse_minutes(text: str | None) -> int:
-    """Return the minutes of a time limit in the notation of Slurm; the default is a day.
+    """Convert a time limit in the notation of Slurm to minutes; None means one day.
 
     >>> parse_minutes("90"), parse_minutes("4:00:00"), parse_minutes("1-12:00:00"), parse_minutes(None)
     (90, 240, 2160, 1440)

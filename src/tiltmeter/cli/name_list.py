@@ -1,4 +1,4 @@
-"""Lists of names with descriptions, printed without rich, because importing it slows short commands."""
+"""Print lists of names with descriptions. Rich is not used, because importing rich slows short commands."""
 
 import os
 import shutil
@@ -9,7 +9,7 @@ import typer
 
 
 def print_entry(label: str, text: str, indent: int) -> None:
-    """Print a label and a text; in a terminal it is wrapped, and all lines after the first are indented."""
+    """Print a label and a text; in a terminal, wrap the text, and indent lines after the first by `indent` spaces."""
     if sys.stdout.isatty() or "COLUMNS" in os.environ:
         text = fill(
             text,

@@ -13,10 +13,10 @@ from tiltmeter.options import OptionField, list_options
 
 
 def with_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Return the command with one option for each field of the option classes among its parameter types.
+    """Return a command in which command-line options replace each parameter whose type is an option class.
 
-    For example, a parameter `options: ModelOptions` adds an option for each field of `ModelOptions`, and the command is
-    called with an object of that class.
+    For example, the parameter `options: ModelOptions` is replaced by one option for each field of `ModelOptions`. The
+    original command is called with a `ModelOptions` object.
     """
     signature = inspect.signature(command)
     groups: dict[str, Any] = {
@@ -40,12 +40,13 @@ def with_options(command: Callable[..., None]) -> Callable[..., None]:
 
 def _to_parameter(option: OptionField) -> Parameter:
     kind = option.kind.type
-    # A default that is not of the option's type (such as an empty tuple) means that the option is absent.
+    # If the default is not of the option's type (such as an empty tuple), the option has no default on the command
+    # line.
     default = option.default if isinstance(option.default, kind if isinstance(kind, type) else ()) else None
     return Parameter(
         option.name,
         Parameter.KEYWORD_ONLY,
-        # Without an explicit flag, typer would add --no-plain to --plain.
+        # Give the flag explicitly, because typer would otherwise add a negated flag, such as --no-plain for --plain.
         default=typer.Option(default, option.flag, metavar=option.metavar, help=option.help),
         annotation=kind if default is not None else kind | None,
     )

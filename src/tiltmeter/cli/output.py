@@ -1,4 +1,4 @@
-"""Output of several commands: results on standard output, notes on standard error."""
+"""Output functions that several commands use: results go to standard output, notes to standard error."""
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -17,7 +17,7 @@ Choice = TypeVar("Choice", bound=str)
 
 
 def parse_choice(given: str | None, choices: Sequence[Choice], option: str) -> Choice | None:
-    """Return the value if it is one of the choices, or None if no value is given; otherwise raise a UsageError."""
+    """Return the given value of an option, or None if none is given; raise a UsageError if it is not in `choices`."""
     for choice in choices:
         if choice == given:
             return choice
@@ -27,7 +27,7 @@ def parse_choice(given: str | None, choices: Sequence[Choice], option: str) -> C
 
 
 def ignore_note(_sentence: str) -> None:
-    """Print nothing."""
+    """Ignore a note, instead of printing it with `print_note`."""
 
 
 def print_note(sentence: str) -> None:
@@ -46,7 +46,7 @@ def print_result(
 ) -> None:
     """Print the result table, the omitted items with reasons, and the path of the run; with `report`, write the report.
 
-    `as_json` prints all values as JSON instead of the table; `quiet` prints nothing.
+    With `as_json`, all values are printed as JSON instead of the table. With `quiet`, nothing is printed.
     """
     if quiet:
         if out and report:
@@ -89,7 +89,7 @@ def _print_omissions(result: "Result", notes: Console) -> None:
 
 
 def _count_by_reason(entries: "Iterable[UnscoredItem | FlaggedItem]") -> dict[tuple[str, str, str], int]:
-    """Return the number of items by model, portion and reason."""
+    """Count the items for each combination of model, portion and reason; a portion is `BENCHMARK/PART:LANGUAGE`."""
     reasons: dict[tuple[str, str, str], int] = {}
     for entry in entries:
         key = (entry.model, f"{entry.benchmark}/{entry.part}:{entry.language}", entry.reason)
@@ -98,7 +98,7 @@ def _count_by_reason(entries: "Iterable[UnscoredItem | FlaggedItem]") -> dict[tu
 
 
 def _write_report(result: "Result", folder: Path) -> Path:
-    """Write the report on a saved run, without reading its tables again: they may be very large."""
+    """Write the report on a saved run from the result in memory, because reading large tables again takes long."""
     from tiltmeter.api import derive_run_names, report
     from tiltmeter.reports.report_files import REPORT
 

@@ -1,4 +1,4 @@
-"""`tiltmeter protocols`: list the protocols of each form."""
+"""`tiltmeter protocols`: list the scoring protocols of each item form."""
 
 from collections.abc import Mapping
 from typing import Annotated

@@ -1,4 +1,4 @@
-"""`tiltmeter report`: an HTML report on one or more runs."""
+"""`tiltmeter report`: write an HTML report on one or more runs."""
 
 from pathlib import Path
 from typing import Annotated

@@ -12,7 +12,7 @@ from tiltmeter.cli.output import print_result
 from tiltmeter.errors import UsageError
 from tiltmeter.options import ChatOptions, ModelOptions, RunSettings
 
-# A placeholder: `with_options` replaces these parameters, but Python requires a default after other defaults.
+# The default of parameters that `with_options` replaces. Python requires a default after parameters with defaults.
 _GROUP: Any = None
 
 

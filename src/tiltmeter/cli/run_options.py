@@ -1,4 +1,4 @@
-"""Rejection of options of `tiltmeter run` that would have no effect."""
+"""Reject options of `tiltmeter run` that would have no effect."""
 
 import typer
 
@@ -8,14 +8,14 @@ from tiltmeter.options import ChatOptions, ModelOptions, RunSettings, list_optio
 _OPTIONS = list_options(RunSettings, ModelOptions, ChatOptions)
 _OF_LANGUAGE_MODELS = tuple(option.name for option in _OPTIONS if not option.for_translators)
 _OF_TRANSLATION_SYSTEMS = ("system", "gender_from", "beams", "yes")
-# Options for translating; they do not apply to a file of translations.
+# Options for translating sentences; they do not apply if the translations are read from a file.
 _OF_TRANSLATING = ("beams", "device", "dtype", "trust_remote_code", "yes")
 
 
 def reject_unused_run_options(context: typer.Context, *, translating: bool, finished: bool) -> None:
-    """Raise an error for a given option that does not apply.
+    """Raise an error if the user has given an option that does not apply.
 
-    `translating`: a translation system is measured; `finished`: its translations are read from a file.
+    `translating` is true if a translation system is measured; `finished` is true if its translations come from a file.
     """
     if not translating:
         _reject_given(context, _OF_TRANSLATION_SYSTEMS, "for translation systems, but no --translator is given")

@@ -11,14 +11,14 @@ if TYPE_CHECKING:
     from tiltmeter.progress.progress import ShowProgress
     from tiltmeter.runs.result import Result
 
-# The suffix of benchmarks for translation systems; the rest of the name is the data set that is translated.
+# The suffix of the names of benchmarks for translation systems; the rest of the name is the data set to translate.
 _SUFFIX = "-mt"
-# Forms whose items are for translation systems only; their data sets have no suffix.
+# Item forms that are only for translation systems; the names of their data sets have no suffix.
 _FORMS = ("geneval", "winomt")
 
 
 def is_for_translators(on: Sequence[str]) -> bool:
-    """Return whether one of the benchmarks is for translation systems."""
+    """Return whether at least one of the benchmarks is for translation systems."""
     return any(_is_for_translators(parse_spec(spec).name) for spec in on)
 
 

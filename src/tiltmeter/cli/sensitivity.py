@@ -1,4 +1,4 @@
-"""`tiltmeter sensitivity`: how much results depend on irrelevant changes of the items."""
+"""`tiltmeter sensitivity`: measure how much results depend on irrelevant changes of the items."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated

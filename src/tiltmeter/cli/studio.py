@@ -1,4 +1,4 @@
-"""`tiltmeter studio`: the web application."""
+"""`tiltmeter studio`: start the web application."""
 
 from pathlib import Path
 from typing import Annotated

@@ -1,4 +1,4 @@
-"""`tiltmeter train next-sentence`, `evaluate` and `convert`."""
+"""The commands `next-sentence`, `evaluate` and `convert` of `tiltmeter train`."""
 
 import json
 import shutil
@@ -213,7 +213,10 @@ def convert(
 
 
 def _prepare_pairs(articles: list[str], folder: Path, *, seed: int, force: bool) -> None:
-    """Create the pairs of a training; if they exist, raise an error unless articles and seed are the same."""
+    """Create the sentence pairs for a training; with `force`, replace existing pairs.
+
+    Otherwise, existing pairs are kept. An error is raised if they come from other articles or another seed.
+    """
     from tiltmeter.training.article_sources import open_sources
     from tiltmeter.training.pairs_files import read_pairs
 

@@ -73,7 +73,10 @@ def pairs(
 
 
 def write_pairs(articles: list[str], out: Path, *, processes: int = 1, **options: Any) -> None:
-    """Create pairs with a progress bar, and print their summary and warnings; `options` are fields of `PairOptions`."""
+    """Create sentence pairs, show the progress, and print a summary and warnings.
+
+    `options` are fields of `PairOptions`.
+    """
     from tiltmeter.progress.terminal_progress import show_in_terminal
 
     try:

@@ -1,4 +1,4 @@
-"""Measuring the cells of a job with one open model."""
+"""Measure all cells of a job with one open model."""
 
 import time
 from collections.abc import Iterator
@@ -20,24 +20,25 @@ from tiltmeter.runs.result_assembly import assemble_result
 
 
 class OpenModel:
-    """An open model, which measures the cells of its job."""
+    """An open model that can measure the cells of its job."""
 
     def __init__(self, entry: ModelCells, model: AnyModel, options: ModelOptions, *, same_machine: bool) -> None:
         self._entry, self._model, self._options, self._same_machine = entry, model, options, same_machine
 
     def measure(self, cell: PlannedCell, watch: ShowProgress) -> None:
-        """Measure a cell, and write its run."""
+        """Measure one cell, and write its run to a folder; `watch` receives the progress."""
         began = time.monotonic()
         names, settings = [self._entry.model.name], self._entry.settings(cell)
         prepared = prepare_run(names, [cell.on], settings, self._options, self._entry.request(cell))
         with apply_process_speedups(select_disabled_speedups(plain=self._options.plain)):
             output = self._ask(prepared, watch)
         result = assemble_result(prepared, [output], time.monotonic() - began)
-        # force: the folder may contain a run with other settings, from an earlier version of the plan.
+        # Overwrite with `force`, because the folder may contain a run from an earlier version of the plan.
         result.save(self._entry.folder / cell.folder, force=True)
 
     def _ask(self, prepared: PreparedRun, watch: ShowProgress) -> ModelOutput:
-        # The store is opened anew for each cell, so that the next cell can succeed after a full disk.
+        # Open the store again for each cell. If one cell fails because the disk is full, the next cell can still
+        # succeed.
         if isinstance(self._model, ChatModel):
             with JobReplies(self._entry.folder, same_machine=self._same_machine) as replies:
                 outputs = ask_chats(
@@ -50,7 +51,7 @@ class OpenModel:
 
 @contextmanager
 def open_for_cells(entry: ModelCells, *, same_machine: bool) -> Iterator[OpenModel]:
-    """Open a job's model; its weights are loaded for the first question without a stored answer."""
+    """Open the model of a job; the weights are loaded only when a question has no stored answer."""
     options = entry.model.build_model_options(get_cache_folder())
     with ExitStack() as stack:
         model = stack.enter_context(use_model(entry.model.name, options))

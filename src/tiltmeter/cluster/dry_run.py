@@ -1,4 +1,4 @@
-"""A forecast of a matrix (`--dry-run`): open cells, questions, stored answers and the estimated time."""
+"""A forecast of a matrix for `--dry-run`: unfinished cells, questions, stored answers and the estimated time."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -29,10 +29,10 @@ from tiltmeter.text_files import expand_home
 
 @dataclass
 class ModelForecast:
-    """The remaining work for a model: unfinished cells, their items and questions, and the questions already answered.
+    """The remaining work for a model: numbers of unfinished cells, of their items and questions, and of stored answers.
 
-    `replaced` is the number of unfinished cells with an outdated run. `questions` is None if they cannot be counted;
-    `why` is then the reason. `fails` is True if the model cannot be opened.
+    `replaced` is the number of unfinished cells that have an outdated run. `questions` is None if the questions cannot
+    be counted; `why` is then the reason. `fails` is True if the model cannot be opened.
     """
 
     entry: ModelCells
@@ -48,7 +48,10 @@ class ModelForecast:
 
 @cache_hashes()
 def forecast(matrix: RunMatrix, report: Callable[[ModelForecast], None] = lambda _one: None) -> list[ModelForecast]:
-    """Return the forecast of each model, and call `report` with each; downloads nothing and loads no weights."""
+    """Return the forecast of each model, and call `report` with each forecast.
+
+    Nothing is downloaded, and no weights are loaded.
+    """
     timings = load_timings()
     forecasts = []
     for entry in matrix.models:
@@ -83,7 +86,7 @@ def _forecast_model(entry: ModelCells, timings: list[Timing]) -> ModelForecast:
             with _disable_hub(), use_model(entry.model.name, options) as model:
                 if isinstance(model, Model):
                     size = ModelSize(getattr(model, "size", None), model.kinds[0])
-                    questions: dict[Kind, set[bytes]] = {}  # cells may share questions
+                    questions: dict[Kind, set[bytes]] = {}  # sets, because cells may share questions
                     for run in prepared:
                         for kind, digests in collect_question_digests(model, run).items():
                             questions.setdefault(kind, set()).update(digests)
@@ -111,7 +114,7 @@ def _forecast_model(entry: ModelCells, timings: list[Timing]) -> ModelForecast:
 
 @contextmanager
 def _disable_hub() -> Iterator[None]:
-    """Prevent requests to the hub, for example for a newer version of a model."""
+    """Prevent requests to the Hugging Face hub, for example to find a newer version of a model."""
     from huggingface_hub import constants
 
     before = constants.HF_HUB_OFFLINE
@@ -123,7 +126,7 @@ def _disable_hub() -> Iterator[None]:
 
 
 def _count_stored(folder: Path, fingerprint: str, digests: set[bytes]) -> int:
-    """Return the number of questions with an answer in the cache or in the job's own store."""
+    """Return how many of these questions have an answer in the cache or in the job's own store."""
     found: set[bytes] = set()
     if (get_cache_folder() / ANSWERS).is_file():
         with AnswerStore(get_cache_folder() / ANSWERS) as cache:
@@ -142,7 +145,7 @@ def _is_local(text: str) -> bool:
 
 
 def _has_files(name: str) -> bool:
-    """Return whether a model is on this machine: as a path, the embedded model, or a download from the hub."""
+    """Return whether a model is on this machine: as a path, as the embedded model, or as a download from the hub."""
     from huggingface_hub import snapshot_download
 
     for part in [name] if expand_home(name).exists() else name.split("+"):
@@ -151,6 +154,6 @@ def _has_files(name: str) -> bool:
         model_id, _, revision = part.partition("@")
         try:
             snapshot_download(model_id, revision=revision or None, local_files_only=True)
-        except Exception:  # not downloaded, or not a hub id
+        except Exception:  # the model is not downloaded, or the name is not a hub id
             return False
     return True

@@ -23,7 +23,7 @@ from tiltmeter.models.option_scope import find_source
 
 @dataclass(frozen=True, slots=True)
 class _RunningJob:
-    """A job with the file for its outcome and its GPUs."""
+    """A running job; `output` is the file to which it writes its outcome, and `gpus` are the GPUs assigned to it."""
 
     entry: ModelCells
     output: IO[bytes]
@@ -31,7 +31,7 @@ class _RunningJob:
 
 
 class LocalEngine:
-    """Runs up to `jobs` processes at a time."""
+    """Runs jobs as processes on this machine, at most `jobs` processes at a time."""
 
     goes_on = False
 
@@ -44,7 +44,7 @@ class LocalEngine:
         self._free_gpus = list(self._all_gpus)
 
     def start(self, entries: Sequence[ModelCells]) -> None:
-        """Queue the jobs, and start as many as possible."""
+        """Queue the jobs, and start as many jobs as the limit and the GPUs allow."""
         for entry in entries:
             if self._count_needed_gpus(entry) > len(self._all_gpus):
                 raise UsageError(
@@ -55,11 +55,11 @@ class LocalEngine:
         self._start_waiting_jobs()
 
     def is_started(self, _entry: ModelCells) -> bool:
-        """Return False, because processes end with the command."""
+        """Return False, because no process of an earlier command is still running: processes end with their command."""
         return False
 
     def ended(self) -> Iterator[tuple[ModelCells, JobOutcome]]:
-        """Yield the jobs that have ended since the last call."""
+        """Yield the jobs that have ended since the last call, with their outcomes."""
         ended = self._runner.remove_ended()
         for job, _ in ended:
             self._free_gpus += job.gpus
@@ -68,7 +68,7 @@ class LocalEngine:
             yield job.entry, _read_outcome(job, code)
 
     def stop(self) -> None:
-        """Ask the processes to end; kill them after a while, or at once if this is interrupted."""
+        """Ask all processes to end; kill them if they do not end in time, or at once if the user interrupts again."""
         self._waiting.clear()
         running = self._runner.jobs
         try:
@@ -86,14 +86,14 @@ class LocalEngine:
         return 0 if entry.is_served else min(1, len(self._all_gpus))
 
     def _start_waiting_jobs(self) -> None:
-        """Start jobs in their order while the limit and the GPUs allow it."""
+        """Start queued jobs in order, until the limit of jobs is reached or too few GPUs are free for the next job."""
         while self._waiting and len(self._runner.jobs) < self._runner.limit:
             needed = self._count_needed_gpus(self._waiting[0])
             if needed > len(self._free_gpus):
                 return
             gpus, self._free_gpus = tuple(self._free_gpus[:needed]), self._free_gpus[needed:]
             entry = self._waiting.popleft()
-            # A file, because a full pipe would block the job; closed when the job has ended.
+            # Use a file, because a full pipe would block the job. The file is closed when the job has ended.
             output = tempfile.TemporaryFile()  # noqa: SIM115
             self._runner.add(_RunningJob(entry, output, gpus), self._start_process(entry, gpus, output))
 
@@ -107,7 +107,7 @@ class LocalEngine:
         return start_process("tiltmeter.cluster.model_job", folder, output=output, variables={**common, **own})
 
     def _get_server(self, entry: ModelCells, variables: dict[str, str]) -> JobServer:
-        """Return a server with these environment variables that has imported the modules of the job."""
+        """Return a job server that has these environment variables and imports the modules that the job needs."""
         modules = (*COMMON_MODULES, *(LOCAL_MODEL_MODULES if find_source(entry.model.name) == "named" else ()))
         key = (*modules, *variables)
         server = self._servers.get(key)
@@ -117,7 +117,7 @@ class LocalEngine:
 
 
 def list_visible_gpus() -> list[str]:
-    """Return the usable GPUs of this machine, named as in CUDA_VISIBLE_DEVICES; torch is not imported."""
+    """Return the names of the usable GPUs of this machine, as in CUDA_VISIBLE_DEVICES, without importing torch."""
     if (chosen := os.environ.get("CUDA_VISIBLE_DEVICES")) is not None:
         return [name.strip() for name in chosen.split(",") if name.strip() not in ("", "-1")]
     if (program := shutil.which("nvidia-smi")) is None:
@@ -126,7 +126,7 @@ def list_visible_gpus() -> list[str]:
         output = subprocess.run([program, "-L"], capture_output=True, text=True, timeout=30, check=False).stdout
     except (OSError, subprocess.SubprocessError):
         return []
-    count = sum(line.startswith("GPU ") for line in output.splitlines())  # lines of MIG slices are indented
+    count = sum(line.startswith("GPU ") for line in output.splitlines())  # skips the indented lines of MIG slices
     return [str(index) for index in range(count)]
 
 

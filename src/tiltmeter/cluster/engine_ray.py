@@ -1,7 +1,7 @@
-"""The engine that runs jobs as tasks of a Ray cluster: an existing one, or one started on this machine.
+"""The engine that runs jobs as tasks of a Ray cluster: an existing cluster, or a new one on this machine.
 
-Ray assigns CPUs and GPUs, and restarts a task if its worker or node is lost. The folder of the matrix must be on a
-file system that all nodes share; each node has its own caches of models and data.
+Ray assigns CPUs and GPUs to tasks, and restarts a task if its worker process or node is lost. The folder of the matrix
+must be on a file system that all nodes share; each node has its own caches of models and data.
 """
 
 import os
@@ -21,19 +21,21 @@ from tiltmeter.cluster.plan_cells import ModelCells
 from tiltmeter.cluster.prefetch import NOTHING, PrefetchedFiles
 from tiltmeter.errors import UsageError
 
-# Restarts of a task whose worker or node was lost; limited, because a job may exhaust the memory each time.
+# Maximum number of restarts of a task whose worker or node was lost. It is limited, because a job may exhaust the
+# memory each time.
 RETRIES = 20
 # Seconds between cancelling tasks and killing them.
 _PATIENCE = 20.0
-# Seconds: timeout of a connection, interval of the checks of a cluster, and time without an answer until it is lost.
+# In seconds: the timeout of a connection, the time between two checks of the cluster, and the time without an answer
+# after which the cluster counts as lost.
 _CONNECT_TIMEOUT, _CHECK_INTERVAL, _LOST_AFTER = 10.0, 5.0, 30.0
 _HOST_AND_PORT = re.compile(r"(?:ray://)?(?P<host>[^/]+):(?P<port>\d{1,5})")
-# Environment variables of this machine that are passed to all nodes.
+# Environment variables whose values on this machine are passed to all nodes.
 _PASSED_VARIABLES = ("TILTMETER_MIRROR", "TILTMETER_OFFLINE", "HF_HUB_OFFLINE", "HF_ENDPOINT")
 
 
 class RayEngine:
-    """Runs each job as one Ray task."""
+    """Runs each job as one task of a Ray cluster."""
 
     goes_on = False
 
@@ -87,7 +89,7 @@ class RayEngine:
             own = build_job_environment(entry, self._prefetched)
             if not resources["num_gpus"]:
                 own["CUDA_VISIBLE_DEVICES"] = ""
-            # max_calls: a worker process ends with its task, which frees the memory of GPUs.
+            # max_calls=1 ends a worker process after its task, which frees the GPU memory.
             task = self._ray.remote(max_calls=1)(_run_job).options(
                 **resources,
                 name=f"tiltmeter {entry.folder.name}",
@@ -107,7 +109,7 @@ class RayEngine:
         return resources
 
     def _reject_too_large(self, entry: ModelCells, resources: dict[str, Any]) -> None:
-        """Raise a UsageError if no node is large enough, because the task would wait for ever."""
+        """Raise a UsageError if no node has enough resources for a job, because its task would wait for ever."""
         names = {"num_cpus": "CPU", "num_gpus": "GPU", "memory": "memory"}
         for node in self._nodes():
             if all(node["Resources"].get(names[key], 0) >= amount for key, amount in resources.items()):
@@ -119,11 +121,11 @@ class RayEngine:
         )
 
     def is_started(self, _entry: ModelCells) -> bool:
-        """Return False, because tasks end with the command."""
+        """Return False, because no task of an earlier command is still running: tasks end with their command."""
         return False
 
     def ended(self) -> Iterator[tuple[ModelCells, JobOutcome]]:
-        """Yield the tasks that have ended since the last call."""
+        """Yield the jobs whose tasks have ended since the last call, with their outcomes."""
         if not self._tasks:
             return
         self._reject_lost_cluster()
@@ -132,7 +134,7 @@ class RayEngine:
             yield self._tasks.pop(reference), self._outcome(reference)
 
     def _find_reachable_head(self) -> str | None:
-        """Return the address of the cluster's head; None if it cannot be reached directly, as behind a proxy."""
+        """Return the address of the cluster's head node; None if it cannot be reached directly, as behind a proxy."""
         with suppress(OSError, AttributeError, RuntimeError):
             head = str(self._ray.get_runtime_context().gcs_address)
             _reject_unreachable(head)
@@ -140,7 +142,7 @@ class RayEngine:
         return None
 
     def _reject_lost_cluster(self) -> None:
-        """Raise a UsageError if the head of the cluster is gone; Ray would end this process without a message."""
+        """Raise a UsageError if the head node is lost, because Ray would end this process without a message."""
         now = time.monotonic()
         if self._head is None or now - self._last_contact < _CHECK_INTERVAL:
             return
@@ -149,7 +151,7 @@ class RayEngine:
             self._last_contact = now
         except OSError as error:
             if now - self._last_contact >= _LOST_AFTER:
-                self._tasks.clear()  # they cannot be cancelled any more
+                self._tasks.clear()  # tasks of a lost cluster cannot be cancelled
                 raise UsageError(
                     f"Lost the connection to the Ray cluster ({_format_error(error)}); restart the cluster and run the "
                     "same command again. Stored answers are reused."
@@ -165,7 +167,10 @@ class RayEngine:
         return outcome
 
     def stop(self) -> None:
-        """Cancel the tasks, kill them after a while or at an interrupt, and disconnect from the cluster."""
+        """Cancel all tasks, and disconnect from the cluster.
+
+        Tasks that do not end in time are killed; if the user interrupts again, they are killed at once.
+        """
         with suppress(self._ray.exceptions.RayError, ConnectionError, RuntimeError):  # the cluster is lost
             try:
                 self._cancel(force=False)
@@ -191,13 +196,13 @@ def _reject_unreachable(address: str) -> None:
 
 
 def _format_error(error: BaseException) -> str:
-    """Return the type and the first line of an error."""
+    """Return the type and the first line of an error as text."""
     first, *_ = [*str(error).strip().splitlines(), ""]
     return f"{type(error).__name__}: {first[:200]}"
 
 
 def _run_job(folder: str, probe: str, retries: int) -> JobOutcome:
-    """Run a job on a node of the cluster."""
+    """Run the job in a folder on a node of the cluster; `probe` is a file that exists if the node shares the folder."""
     import ray
 
     if not Path(probe).exists():
@@ -208,6 +213,6 @@ def _run_job(folder: str, probe: str, retries: int) -> JobOutcome:
     call = Path(probe).name
     before = read_state(Path(folder))
     attempt = before.get("attempt", 0) + 1 if before.get("call") == call else 1
-    if attempt > retries + 1:  # Ray does not count restarts after a node ran out of memory
+    if attempt > retries + 1:  # Ray does not limit restarts after a node ran out of memory
         return build_failure(f"The worker was killed {attempt - 1} times, perhaps because memory ran out.")
     return run_job(Path(folder), call, node=ray.get_runtime_context().get_node_id(), attempt=attempt)

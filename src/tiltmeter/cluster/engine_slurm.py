@@ -1,7 +1,7 @@
-"""The engine that submits jobs to Slurm as arrays, with submitit; models with equal resources share an array.
+"""The engine that submits jobs to Slurm with the library submitit; jobs with equal resources form one job array.
 
-Slurm signals a job before its time limit; submitit then requeues the job, which reuses its stored answers. With
-`cluster="local"`, submitit runs the jobs as processes without Slurm, for tests.
+Slurm sends a signal to a job before the job's time limit. Submitit then queues the job again, and the job reuses its
+stored answers. With `cluster="local"`, submitit runs the jobs as processes without Slurm; this is for tests.
 """
 
 import getpass
@@ -26,32 +26,33 @@ from tiltmeter.files import create_folder, write_text
 from tiltmeter.text_files import read_json
 
 SUBMITTED, _LOGS = "submitted.json", "slurm"
-# Number of times that a job may reach its time limit.
+# Maximum number of times that a job is queued again after reaching its time limit.
 _MOST_REQUEUES = 100
-# Seconds between two calls of squeue, and after which a job that is not in the queue and has no result has failed.
+# In seconds: the time between two calls of `squeue`, and the time after which a job has failed if it is not in the
+# queue and has no result.
 _QUERY_INTERVAL, _GONE_AFTER = 2.0, 10.0
-# A job is requeued this many seconds before its time limit, or after half of a short limit.
+# Slurm sends the signal this many seconds before the time limit of a job, or after half of the limit if that is short.
 _SIGNAL = 90
 
 
 class SlurmJob:
-    """The function that submitit pickles and calls on the node."""
+    """The callable object that submitit pickles and calls on a node of the cluster."""
 
     def __call__(self, folder: str) -> JobOutcome:
-        """Run the job."""
+        """Run the job in a folder."""
         array, task = os.environ.get("SLURM_ARRAY_JOB_ID"), os.environ.get("SLURM_ARRAY_TASK_ID")
         number = f"{array}_{task}" if array else os.environ.get("SLURM_JOB_ID", "")
         return run_job(Path(folder), number, slurm=number)
 
     def checkpoint(self, folder: str) -> Any:
-        """Queue the same job again; submitit calls this before the time limit."""
+        """Return a submission that queues the job again; submitit calls this method before the time limit."""
         from submitit.helpers import DelayedSubmission
 
         return DelayedSubmission(SlurmJob(), folder)
 
 
 class SlurmEngine:
-    """Submits jobs to Slurm; at most `jobs` of them run at a time, if given."""
+    """Submits jobs to Slurm; at most `jobs` jobs run at a time, or any number if `jobs` is None."""
 
     goes_on = True
 
@@ -110,7 +111,7 @@ class SlurmEngine:
         if self._cluster == "slurm":
             parameters |= {
                 "slurm_signal_delay_s": self._signal_seconds,
-                # PYTHONSAFEPATH: do not import modules from the current folder, which may be untrusted.
+                # PYTHONSAFEPATH prevents imports from the current folder, which may be untrusted.
                 "slurm_setup": [
                     f"export {name}={value}" for name, value in {**environment, "PYTHONSAFEPATH": "1"}.items()
                 ],
@@ -136,14 +137,14 @@ class SlurmEngine:
             write_text(entry.folder / SUBMITTED, json.dumps(values._asdict()) + "\n")
 
     def _has_gpus(self) -> bool:
-        """Return whether Slurm has GPUs."""
+        """Return whether Slurm, or the chosen partition, has nodes with GPUs."""
         with suppress(OSError, subprocess.SubprocessError):
             command = ["sinfo", "-h", "-o", "%G", *(["-p", self._partition] if self._partition else [])]
             return "gpu" in subprocess.run(command, capture_output=True, text=True, timeout=60, check=False).stdout
         return False
 
     def is_started(self, entry: ModelCells) -> bool:
-        """Return whether an earlier command has submitted the job, and it waits or runs in Slurm."""
+        """Return whether an earlier command has submitted the job, and the job is now waiting or running in Slurm."""
         if self.goes_on and self._earlier is None:
             self._earlier = self._queue()
             if self._earlier is None:
@@ -154,12 +155,12 @@ class SlurmEngine:
         return known is not None and known.id in (self._earlier or {})
 
     def ended(self) -> Iterator[tuple[ModelCells, JobOutcome]]:
-        """Yield the jobs that have ended since the last call, with a result or missing from the queue."""
+        """Yield the jobs that have ended since the last call; they have a result, or are no longer in the queue."""
         if self.goes_on and time.monotonic() - self._last_query < _QUERY_INTERVAL:
             return
         self._last_query = time.monotonic()
         waiting = self._queue() if self.goes_on else None
-        # The folder is listed, because a network file system may cache the absence of a single file.
+        # List the folder, because a network file system may cache the information that a single file does not exist.
         results = {
             name
             for logs in {job.paths.result_pickle.parent for _, job in self._jobs.values()}
@@ -182,19 +183,19 @@ class SlurmEngine:
     def _outcome(self, job: Any) -> JobOutcome:
         try:
             outcome: JobOutcome = job.result()
-        except Exception as error:  # submitit raises the errors of the node
+        except Exception as error:  # submitit raises here what the job raised on the node
             return build_failure(f"The Slurm job failed: {_get_last_line(error)}")
         return outcome
 
     def _is_gone(self, number: str, waiting: Mapping[str, str] | None, entry: ModelCells) -> bool:
-        """Return whether a job is neither in the queue nor running; False while Slurm does not respond."""
+        """Return whether a job was neither in the queue nor running for a while; False if Slurm does not respond."""
         now = time.monotonic()
         if waiting is None or number in waiting or is_held(entry.folder):
             self._seen[number] = now
         return now - self._seen.setdefault(number, now) > _GONE_AFTER
 
     def _queue(self) -> dict[str, str] | None:
-        """Return the states of this user's jobs in the queue; None if Slurm does not respond, as while it restarts."""
+        """Return the states of this user's jobs in the queue, with job ids as keys; None if Slurm does not respond."""
         command = ["squeue", "-h", "-r", "-u", getpass.getuser(), "-o", "%i %T"]
         try:
             output = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True).stdout
@@ -205,7 +206,7 @@ class SlurmEngine:
         return {number: state for number, state in rows if not state.startswith(ended)}
 
     def stop(self) -> None:
-        """Leave the jobs to Slurm; end the processes of `cluster="local"`."""
+        """Let the jobs continue in Slurm; with `cluster="local"`, end their processes."""
         if not self.goes_on:
             for _, job in self._jobs.values():
                 with suppress(Exception):
@@ -213,7 +214,7 @@ class SlurmEngine:
 
 
 def _list_names(folder: Path) -> list[str]:
-    """Return the names in a folder; empty if it cannot be read."""
+    """Return the file names in a folder; empty if the folder cannot be read."""
     try:
         return [path.name for path in folder.iterdir()]
     except OSError:
@@ -227,7 +228,7 @@ def _get_last_line(error: Exception) -> str:
 
 
 class SubmittedJob(NamedTuple):
-    """A submitted job: its number in Slurm, the folder of its output, and the time of submission."""
+    """A job that was submitted to Slurm: its id in Slurm, the folder of its logs, and the time of submission."""
 
     id: str
     logs: str
@@ -235,7 +236,10 @@ class SubmittedJob(NamedTuple):
 
 
 def read_submitted_job(entry: ModelCells) -> SubmittedJob | None:
-    """Return the last submitted job of a model; None if its end is known, or the file is damaged."""
+    """Return the last job of a model that was submitted to Slurm.
+
+    Returns None if there is no such file, because the end of the job was already processed, or if the file is damaged.
+    """
     with suppress(TiltmeterError, KeyError, TypeError, ValueError):
         values = read_json(entry.folder / SUBMITTED)
         return SubmittedJob(str(values["id"]), str(values["logs"]), float(values["time"]))

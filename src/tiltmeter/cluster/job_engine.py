@@ -4,43 +4,49 @@ import os
 from collections.abc import Iterable, Sequence
 from typing import Protocol
 
-import psutil  # comes with accelerate
+import psutil  # a dependency of accelerate
 
 from tiltmeter.cluster.model_job import JobOutcome
 from tiltmeter.cluster.plan_cells import ModelCells
 from tiltmeter.cluster.prefetch import PrefetchedFiles
 from tiltmeter.datasets.file_fetcher import OFFLINE
 
-# Prevents requests to the hub and downloads of data.
+# Environment variables that prevent requests to the hub and downloads of data.
 _WITHOUT_NETWORK = {"HF_HUB_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1", OFFLINE: "1"}
 
 
 class JobEngine(Protocol):
     """Starts jobs and reports when they have ended."""
 
-    # Whether jobs continue when the command ends.
+    # Whether the jobs continue after the command has ended.
     goes_on: bool
 
     def start(self, entries: Sequence[ModelCells]) -> None:
         """Start or queue the jobs."""
 
     def is_started(self, entry: ModelCells) -> bool:
-        """Return whether an earlier command has started the job; `start` then waits for it."""
+        """Return whether a job that an earlier command started still waits or runs; `start` does not start it again."""
 
     def ended(self) -> Iterable[tuple[ModelCells, JobOutcome]]:
         """Return the jobs that have ended since the last call, with their outcomes."""
 
     def stop(self) -> None:
-        """End the jobs, or leave them to the cluster if `goes_on`."""
+        """End the jobs; if `goes_on` is true, let them continue in the cluster."""
 
 
 def build_job_environment(entry: ModelCells, prefetched: PrefetchedFiles) -> dict[str, str]:
-    """Return additional environment variables of a job; they disable the network if all its files were prefetched."""
+    """Return the additional environment variables of a job.
+
+    They disable network access if all files of the job were downloaded before (see `prefetch`).
+    """
     return dict(_WITHOUT_NETWORK) if prefetched.has_all_of(entry) else {}
 
 
 def get_thread_limits(jobs: int) -> dict[str, str]:
-    """Return the environment variable that divides the CPU cores among jobs; empty if the user has set it."""
+    """Return the environment variable that divides the CPU cores among parallel jobs.
+
+    The dictionary is empty if there is only one job, or if the user has set the variable.
+    """
     if jobs < 2 or "OMP_NUM_THREADS" in os.environ:
         return {}
     process = psutil.Process()

@@ -1,9 +1,9 @@
-"""A lock file that prevents a job from running twice, on one machine or on several that share a file system.
+"""A lock file that prevents two processes from running one job, also on machines that share a file system.
 
-The file names the machine and the process of its owner. The owner updates the modification time of the file every few
-seconds (the heartbeat). On the machine of the owner, the lock is held while the process exists. On other machines, the
-lock is lost if the modification time does not change for a minute; an old time alone proves nothing, because the clocks
-of machines may differ.
+The file contains the machine and the process id of its owner. The owner updates the modification time of the file every
+few seconds; this is the heartbeat. For processes on the owner's machine, the lock is held while the owner exists. For
+processes on other machines, the lock is lost if the modification time does not change for a minute. They must wait for
+a change, because the clocks of machines may differ, so an old modification time proves nothing.
 """
 
 import json
@@ -20,26 +20,26 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, Self
 
-import psutil  # comes with accelerate
+import psutil  # a dependency of accelerate
 
 from tiltmeter.errors import UsageError
 from tiltmeter.files import build_write_error
 
 LOCK = "lock"
-# Seconds between two heartbeats, and seconds without a heartbeat after which a lock is lost.
+# In seconds: the time between two heartbeats, and the time without a heartbeat after which a lock is lost.
 BEAT = 2.0
 LOST_AFTER = 60.0
-# Heartbeats to wait for if the last one seems old.
+# Number of heartbeat intervals to wait for a new heartbeat if the last heartbeat seems old.
 _MISSED = 3
 
 
 class JobTakenError(UsageError):
-    """Another process holds the lock of a job."""
+    """A job cannot be run, because another process holds its lock."""
 
 
 @cache
 def get_machine_id() -> str:
-    """Return an identifier of this machine, its current boot, and the container (PID namespace)."""
+    """Return an identifier of this machine that is different after a reboot and in each container (PID namespace)."""
     parts = [socket.gethostname()]
     with suppress(OSError):
         parts.append(Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip())
@@ -49,7 +49,7 @@ def get_machine_id() -> str:
 
 @dataclass(frozen=True, slots=True)
 class LockHolder:
-    """The content of a lock file, and its modification time `touched`."""
+    """The owner of a lock: the content of the lock file as `text` and as `values`, and its modification time."""
 
     text: str
     touched: float
@@ -57,12 +57,12 @@ class LockHolder:
 
     @property
     def is_here(self) -> bool:
-        """Return whether the owner is a process of this machine."""
+        """Return whether the owner is a process on this machine."""
         return self.values.get("machine") == get_machine_id()
 
     @property
     def is_alive(self) -> bool:
-        """Return whether the process of the owner exists on this machine; a reused process number does not count."""
+        """Return whether the owner's process exists on this machine; a new process with the same id does not count."""
         try:
             pid = int(self.values["pid"])
             ended = psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
@@ -72,16 +72,16 @@ class LockHolder:
 
     @property
     def is_recent(self) -> bool:
-        """Return whether the last heartbeat is recent by the clock of this machine."""
+        """Return whether the last heartbeat is recent according to the clock of this machine."""
         return abs(time.time() - self.touched) < LOST_AFTER
 
 
 def read_holder(folder: Path) -> LockHolder | None:
-    """Return the owner of a job's lock; None if there is no lock file."""
+    """Return the owner of the lock in a job's folder; None if there is no lock file."""
     if not (folder / LOCK).is_file():  # opening a named pipe would block
         return None
     try:
-        with (folder / LOCK).open("rb") as file:  # a network file system updates its cached time on open
+        with (folder / LOCK).open("rb") as file:  # opening updates the cached time of a network file system
             text = file.read().decode("utf-8", errors="replace")
             touched = os.fstat(file.fileno()).st_mtime
     except OSError:
@@ -93,7 +93,7 @@ def read_holder(folder: Path) -> LockHolder | None:
 
 
 def is_held(folder: Path) -> bool:
-    """Return whether a job's lock seems to be held, without waiting for a heartbeat."""
+    """Return whether a process seems to hold the lock of a job; do not wait for a heartbeat."""
     holder = read_holder(folder)
     if holder is None:
         return False
@@ -101,7 +101,7 @@ def is_held(folder: Path) -> bool:
 
 
 def find_held_folders(folders: Iterable[Path]) -> set[Path]:
-    """Return the folders whose locks are held; wait a few seconds for the heartbeats of other machines, if any."""
+    """Return the folders whose locks are held; if other machines own locks, wait a few seconds for their heartbeats."""
     watched: dict[Path, LockHolder] = {}
     held = set()
     for folder in folders:
@@ -116,16 +116,17 @@ def find_held_folders(folders: Iterable[Path]) -> set[Path]:
 
 
 class JobLock:
-    """The lock of a job's folder, held within the context; entering raises `JobTakenError` if another process holds it.
+    """A context manager that holds the lock of a job; it raises `JobTakenError` if another process holds the lock.
 
     `call` identifies the attempt to run the job. If an engine restarts a job whose worker was lost, the new process has
-    the same `call` and waits for the lock instead of raising. `on_lost` is called if another process takes the lock.
+    the `call` of the lost one; it then waits for the lock and raises no error. `on_lost` is called if another process
+    takes over the lock.
     """
 
     def __init__(
         self, folder: Path, call: str = "", *, on_lost: Callable[[], None] = lambda: None, wait: bool = True
     ) -> None:
-        """Prepare the lock; without `wait`, raise at once if another machine holds it with a recent heartbeat."""
+        """Prepare the lock; without `wait`, entering raises at once if another machine's last heartbeat is recent."""
         self.folder, self.job, self.call = folder, uuid.uuid4().hex, call
         self.each_beat: Callable[[], None] = lambda: None
         self._on_lost, self._wait = on_lost, wait
@@ -154,13 +155,13 @@ class JobLock:
         try:
             with os.fdopen(handle, "w", encoding="utf-8") as file:
                 file.write(self._text)
-        except OSError as error:  # a full disk
+        except OSError as error:  # for example, the disk is full
             with suppress(OSError):
                 path.unlink()
             raise build_write_error(path, error) from error
 
     def _wait_until_lost(self, holder: LockHolder) -> LockHolder:
-        """Return the owner once its lock is lost or released; raise `JobTakenError` if it is held."""
+        """Wait until the lock is lost or released, and return its last owner; raise `JobTakenError` if it is held."""
         last, since = holder, time.monotonic()
         while True:
             is_ours = bool(self.call) and holder.values.get("call") == self.call
@@ -181,7 +182,7 @@ class JobLock:
             holder = current
 
     def _remove(self, path: Path, lost: LockHolder) -> None:
-        """Remove a lost lock; if another process has replaced it meanwhile, put that lock back."""
+        """Remove a lost lock file; if the file is already the new lock of another process, restore the file."""
         aside = path.with_name(f"{LOCK}.{self.job}")
         with suppress(FileNotFoundError):
             path.rename(aside)
@@ -199,7 +200,7 @@ class JobLock:
 
     @property
     def is_taken_over(self) -> bool:
-        """Return whether another process holds the lock now; False if the file cannot be read at the moment."""
+        """Return whether another process has taken over the lock; False if the file cannot be read at the moment."""
         return _read_text(self.folder / LOCK) not in ("", self._text)
 
     def _send_heartbeats(self) -> None:
@@ -220,7 +221,7 @@ class JobLock:
 
 
 def _get_start_time(pid: int) -> float:
-    """Return the start time of a process; on Linux in ticks since boot, which a change of the clock does not affect."""
+    """Return the start time of a process; on Linux in clock ticks since boot, so that clock changes have no effect."""
     with suppress(OSError, IndexError):
         values = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
         return float(values[19])

@@ -1,4 +1,4 @@
-"""Starting, watching and stopping the processes of jobs, for matrices and the studio."""
+"""Start, watch and stop the processes of jobs, for matrices and the studio."""
 
 import os
 import signal
@@ -12,15 +12,15 @@ from typing import IO, Any, Generic, Protocol, TextIO, TypeVar
 from tiltmeter.redaction import redact_secrets
 
 LOG = "log.txt"
-"""The file in a job's folder for the output of its process."""
-# Seconds between SIGTERM and SIGKILL.
+"""The name of the log file in a job's folder; it contains the output of the job's process."""
+# Seconds to wait after SIGTERM before SIGKILL is sent.
 _PATIENCE = 20.0
 
 Job = TypeVar("Job")
 
 
 class JobProcess(Protocol):
-    """The methods of a `subprocess.Popen` that a runner needs."""
+    """The methods of `subprocess.Popen` that `JobRunner` needs."""
 
     def poll(self) -> int | None:
         """Return the exit code; None while the process runs."""
@@ -29,14 +29,14 @@ class JobProcess(Protocol):
         """Wait for the end of the process, and return its exit code."""
 
     def terminate(self) -> None:
-        """Ask the process to end."""
+        """Send SIGTERM, which asks the process to end."""
 
     def kill(self) -> None:
-        """Kill the process."""
+        """Kill the process at once."""
 
 
 class JobRunner(Generic[Job]):
-    """The running jobs, at most `limit` at a time."""
+    """The running jobs and their processes; `limit` is the maximum number of jobs at a time."""
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
@@ -48,21 +48,21 @@ class JobRunner(Generic[Job]):
         return [job for job, _ in self._processes]
 
     def add(self, job: Job, process: JobProcess) -> None:
-        """Watch the process of a job."""
+        """Add a job and its process to the running jobs."""
         self._processes.append((job, process))
 
     def is_running(self, job: Job) -> bool:
-        """Return whether the process of a job runs."""
+        """Return whether the process of a job is still running."""
         return any(known == job and process.poll() is None for known, process in self._processes)
 
     def remove_ended(self) -> list[tuple[Job, int]]:
-        """Return the jobs that have ended since the last call, with their exit codes."""
+        """Remove and return the jobs that have ended since the last call, with their exit codes."""
         ended = [(job, process) for job, process in self._processes if process.poll() is not None]
         self._processes = [entry for entry in self._processes if entry not in ended]
         return [(job, process.wait()) for job, process in ended]
 
     def stop(self) -> None:
-        """Ask all processes to end, and kill those that do not; after an interrupt, kill all at once."""
+        """Ask all processes to end, and kill those that do not end in time; if interrupted, kill all at once."""
         processes, self._processes = [process for _, process in self._processes], []
         try:
             for process in processes:
@@ -86,13 +86,13 @@ def start_process(
     variables: Mapping[str, str] | None = None,
     directory: Path | None = None,
 ) -> "subprocess.Popen[bytes]":
-    """Start `python -m MODULE FOLDER` as a process that survives its caller and ignores Ctrl-C in the terminal.
+    """Start `python -m MODULE FOLDER` as a process that continues if its caller ends and ignores Ctrl-C.
 
-    Standard output goes to `output` or to the log, standard error to the log.
+    Standard output is written to `output`, or to the log if `output` is None. Standard error is written to the log.
     """
     with open_log(folder) as log:
         return subprocess.Popen(
-            # -P: do not import modules from the current folder, which may be untrusted.
+            # The option -P prevents imports from the current folder, which may be untrusted.
             [sys.executable, "-P", "-m", module, str(folder)],
             cwd=directory,
             stdin=subprocess.DEVNULL,
@@ -115,7 +115,7 @@ def open_log(folder: Path) -> TextIO:
 
 
 def describe_exit(code: int, folder: Path) -> str:
-    """Return a sentence about a process that ended without giving a reason."""
+    """Return a sentence about the exit code of a process that reported no reason for its end."""
     if code < 0:
         with suppress(ValueError):
             return f"The process was killed by {signal.Signals(-code).name}, perhaps because memory ran out."
@@ -130,7 +130,7 @@ def _read_last_line(log: Path) -> str:
 
 
 def _build_detached_options() -> dict[str, Any]:
-    """Return the arguments for a process that survives its parent and the terminal."""
+    """Return the arguments of `Popen` for a process that continues after its parent and the terminal have ended."""
     if os.name == "nt":
         flags = subprocess.CREATE_NEW_PROCESS_GROUP | subprocess.DETACHED_PROCESS  # type: ignore[attr-defined]
         return {"creationflags": flags}

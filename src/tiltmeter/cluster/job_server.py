@@ -1,8 +1,8 @@
 """A server process that imports the libraries of jobs once and forks a process for each job, to save time and memory.
 
-The engine sends one message per job, with the open files for its output and its log. The server answers with the
-process number of the job, and later with its exit code. The server has one thread and computes nothing, so a fork
-behaves like a new process that has imported the libraries itself.
+The engine sends one message per job, together with the open files for the job's output and log. The server answers with
+the process id of the job, and later with its exit code. The server has one thread and computes nothing, so a forked
+process behaves like a new process that has imported the libraries itself.
 """
 
 import json
@@ -22,12 +22,12 @@ from typing import IO, Any
 
 from tiltmeter.cluster import model_job
 
-# On other systems, system libraries may fail after a fork.
+# Only Linux is supported, because system libraries of other operating systems may fail after a fork.
 CAN_FORK = sys.platform == "linux"
 # Modules that all jobs import, and modules that only jobs with local model files import.
 COMMON_MODULES = ("tiltmeter.cluster.cell_run", "scipy.stats")
 LOCAL_MODEL_MODULES = ("tiltmeter.models.local_opener", "transformers.modeling_utils")
-# Makes torch detect GPUs without initialising CUDA, which does not survive a fork.
+# The environment variable that makes torch detect GPUs without initialising CUDA; initialised CUDA fails after a fork.
 _NVML_CHECK = "PYTORCH_NVML_BASED_CUDA_CHECK"
 _MESSAGE_SIZE = 1 << 16
 # Seconds between two checks for ended jobs.
@@ -36,7 +36,7 @@ _POLL_INTERVAL = 0.1
 
 @dataclass
 class ForkedJob:
-    """A job of a server, with the methods of `JobProcess`."""
+    """A job that a server has forked or will fork; it has the methods of `JobProcess`."""
 
     server: "JobServer"
     pid: int | None = None
@@ -58,17 +58,17 @@ class ForkedJob:
         return self.returncode
 
     def terminate(self) -> None:
-        """Send SIGTERM."""
+        """Send SIGTERM to the job."""
         self._send(signal.SIGTERM)
 
     def kill(self) -> None:
-        """Send SIGKILL."""
+        """Send SIGKILL to the job."""
         self._send(signal.SIGKILL)
 
     def _send(self, number: signal.Signals) -> None:
         if self.poll() is not None:
             return
-        if self.pid is None:  # the server is still importing libraries, or is just forking this job
+        if self.pid is None:  # the server has not yet forked this job
             self.server.kill()
         else:
             with suppress(ProcessLookupError):
@@ -76,14 +76,14 @@ class ForkedJob:
 
 
 class JobServer:
-    """The client side of a server, which starts at once and imports the modules."""
+    """The client of a server process; creating it starts the server, which then imports `modules`."""
 
     def __init__(self, environment: Mapping[str, str], modules: Sequence[str]) -> None:
         self._jobs: list[ForkedJob] = []
         self._connection, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs:
             self._process = subprocess.Popen(
-                # -P: do not import modules from the current folder, which may be untrusted.
+                # The option -P prevents imports from the current folder, which may be untrusted.
                 [sys.executable, "-P", "-m", "tiltmeter.cluster.job_server", str(theirs.fileno()), *modules],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
@@ -95,12 +95,12 @@ class JobServer:
 
     @property
     def is_alive(self) -> bool:
-        """Return whether the server accepts jobs."""
+        """Return whether the server process is running, so that it can accept jobs."""
         self.receive(0)
         return self._process.poll() is None
 
     def start(self, folder: Path, variables: Mapping[str, str], output: IO[bytes], log: IO[str]) -> ForkedJob:
-        """Start the job in a folder with these environment variables; its outcome is written to `output`."""
+        """Start the job in a folder with these environment variables; the job writes its outcome to `output`."""
         job = ForkedJob(self)
         self._jobs.append(job)
         request = {"job": len(self._jobs) - 1, "folder": str(folder), "variables": dict(variables)}
@@ -111,7 +111,7 @@ class JobServer:
         return job
 
     def receive(self, seconds: float | None) -> None:
-        """Read the messages of the server; wait at most `seconds` for the first one, or without limit if None."""
+        """Read the messages of the server; wait at most `seconds` for the first message (None: without limit)."""
         while self._connection.fileno() >= 0 and select.select([self._connection], [], [], seconds)[0]:
             message = b""
             with suppress(ConnectionError):
@@ -135,7 +135,7 @@ class JobServer:
     def _end_jobs(self) -> None:
         """Kill the jobs of a server that has ended, because their exit codes can no longer be received."""
         self._connection.close()
-        self._process.kill()  # if it has only closed its connection
+        self._process.kill()  # needed if the server has only closed its connection
         code = self._process.wait()
         for job in self._jobs:
             if job.returncode is None:
@@ -146,8 +146,11 @@ class JobServer:
 
 
 def _wait_for_job(connection: socket.socket) -> dict[str, Any] | None:
-    """Fork a process for each request; return the request in the new process, and None in the server at the end."""
-    running: dict[int, int] = {}  # job numbers by process number
+    """Fork a process for each request until the connection ends.
+
+    In a forked process, return the request. In the server, return None at the end.
+    """
+    running: dict[int, int] = {}  # maps process ids to job indices
     while True:
         for pid, number in list(running.items()):
             ended, status = os.waitpid(pid, os.WNOHANG)
@@ -173,12 +176,12 @@ def _wait_for_job(connection: socket.socket) -> dict[str, Any] | None:
 
 
 def _send_status(connection: socket.socket, number: int, pid: int, code: int | None) -> None:
-    with suppress(OSError):  # the client is gone; the next read ends the server
+    with suppress(OSError):  # if the client is gone, the next read ends the server
         connection.send(json.dumps({"job": number, "pid": pid, "code": code}).encode())
 
 
 def main(file: int, modules: Sequence[str]) -> int:
-    """Serve until the connection ends; in the process of a job, run the job."""
+    """Fork processes for jobs until the connection ends; in a forked process, run the job."""
     for name in modules:
         with suppress(Exception):  # a job that needs the module reports why it cannot be imported
             import_module(name)

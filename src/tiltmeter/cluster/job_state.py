@@ -1,4 +1,4 @@
-"""The state file of a job: its progress and how it ended, for other processes to read."""
+"""The state file of a job; other processes read the progress and the outcome of the job from this file."""
 
 import json
 import os
@@ -26,9 +26,10 @@ _TYPES: dict[str, type | tuple[type, ...]] = {
 
 
 def read_state(folder: Path) -> dict[str, Any]:
-    """Return the last written state of a job; empty if there is none, or the file is damaged.
+    """Return the content of a job's state file; empty if the file is missing or damaged.
 
-    `state` is `lost` if the process of a running job is gone. Values of a wrong type are left out.
+    The value of `state` is `lost` if the file says that the job is running, but its process is gone. Values of a wrong
+    type are omitted.
     """
     try:
         values = read_json(folder / STATE)
@@ -45,7 +46,7 @@ def read_state(folder: Path) -> dict[str, Any]:
 
 
 class JobState:
-    """The state of a running job, written with every heartbeat of its lock while the context lasts."""
+    """The state of a running job; within the context, each heartbeat of the job's lock writes the state file."""
 
     def __init__(self, lock: JobLock, values: Mapping[str, Any]) -> None:
         self._lock = lock
@@ -70,12 +71,12 @@ class JobState:
         self.write()
 
     def update(self, **values: Any) -> None:
-        """Change values; they are written with the next heartbeat."""
+        """Change values of the state; the next heartbeat writes them to the file."""
         with self._changing:
             self.values |= values
 
     def write(self) -> None:
-        """Write the file now; errors are ignored, because a full disk must not end the job here."""
+        """Write the state file now; ignore errors, because a full disk must not end the job here."""
         with self._writing, suppress(OSError, TiltmeterError):
             with self._changing:
                 text = json.dumps({**self.values, "time": time.time()}, ensure_ascii=False)

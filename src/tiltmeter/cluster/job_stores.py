@@ -1,7 +1,7 @@
 """The stores of a job: its own SQLite files for answers and replies, which are later merged into the cache.
 
-Only the job writes to its stores, so they can be on a network file system, where SQLite files must not be shared
-between machines. Answers that the cache already contains are copied from it.
+On a network file system, machines must not share SQLite files. Only the job writes to its stores, so the stores can be
+on a network file system. Answers that the cache already contains are copied to the stores.
 """
 
 from collections.abc import Iterable
@@ -21,9 +21,9 @@ ANSWERS, REPLIES = "answers.sqlite", "replies.sqlite"
 
 
 class _UnlockedStore:
-    """A store that is read without locks, for the cache of another machine.
+    """A read-only store that uses no file locks, for a cache that another machine writes.
 
-    A row that changes while it is read fails its checksum and counts as missing.
+    If a row changes while it is read, its checksum is wrong, and the row counts as missing.
     """
 
     _file: str
@@ -42,22 +42,22 @@ class _UnlockedStore:
 
 
 class UnlockedAnswers(_UnlockedStore, AnswerStore):
-    """Answers in the cache of another machine."""
+    """Answers in a cache that another machine writes, read without locks."""
 
 
 class UnlockedReplies(_UnlockedStore, ReplyStore):
-    """Replies in the cache of another machine."""
+    """Replies in a cache that another machine writes, read without locks."""
 
 
 class JobAnswers(AnswerStore):
-    """The answers of a job; answers in the cache are copied on demand."""
+    """The answer store of a job; requested answers that are only in the cache are copied to this store."""
 
     def __init__(self, folder: Path, *, same_machine: bool) -> None:
         super().__init__(folder / ANSWERS, journal="TRUNCATE")
         self._cache = _open_cache(AnswerStore if same_machine else UnlockedAnswers, ANSWERS)
 
     def get(self, fingerprint: str, questions: Iterable[bytes]) -> dict[bytes, Answer]:
-        """Return the answers that are stored here or in the cache."""
+        """Return the answers to these questions that are in this store or in the cache."""
         wanted = list(questions)
         found = super().get(fingerprint, wanted)
         if self._cache is not None and (missing := [digest for digest in wanted if digest not in found]):
@@ -68,7 +68,7 @@ class JobAnswers(AnswerStore):
         return found
 
     def get_loading(self, fingerprint: str) -> LoadFindings:
-        """Return the findings of loading the model, from this store or the cache; empty if unknown."""
+        """Return the findings from loading the model that are in this store or in the cache; empty if unknown."""
         found = super().get_loading(fingerprint)
         if found == LoadFindings() and self._cache is not None:
             with suppress(StoreError):
@@ -83,14 +83,14 @@ class JobAnswers(AnswerStore):
 
 
 class JobReplies(ReplyStore):
-    """The replies of a chat model in a job; replies in the cache are copied on demand."""
+    """The reply store of a job with a chat model; requested replies that are only in the cache are copied to it."""
 
     def __init__(self, folder: Path, *, same_machine: bool) -> None:
         super().__init__(folder / REPLIES, journal="TRUNCATE")
         self._cache = _open_cache(ReplyStore if same_machine else UnlockedReplies, REPLIES)
 
     def get(self, fingerprint: str, questions: Iterable[bytes]) -> dict[bytes, Reply]:
-        """Return the replies that are stored here or in the cache."""
+        """Return the replies to these questions that are in this store or in the cache."""
         wanted = list(questions)
         found = super().get(fingerprint, wanted)
         if self._cache is not None and (missing := [digest for digest in wanted if digest not in found]):
@@ -117,17 +117,17 @@ def _open_cache(kind: Any, name: str) -> Any:
 
 
 def has_stores(folder: Path) -> bool:
-    """Return whether a job's folder contains a store."""
+    """Return whether a job's folder contains a store of answers or replies."""
     return any((folder / name).is_file() for name in (ANSWERS, REPLIES))
 
 
 def merge_stores(folder: Path, *, remove: bool) -> None:
-    """Merge the stores of a job into the cache, then delete them if `remove`; the caller holds the job's lock."""
+    """Merge the stores of a job into the cache, then delete them if `remove`; the caller must hold the job's lock."""
     for name, kind in ((ANSWERS, AnswerStore), (REPLIES, ReplyStore)):
         path = folder / name
         if not path.is_file():
             continue
-        # Opening the job's store completes or rolls back a transaction that was killed, and creates missing tables.
+        # Opening the job's store rolls back an interrupted transaction, and creates missing tables.
         with kind(path, journal="TRUNCATE") as own, kind(get_cache_folder() / name) as cache:
             merge = partial(cache.merge, path)
             cache.retry_if_damaged(partial(own.retry_if_damaged, merge))  # either file may be damaged

@@ -1,4 +1,4 @@
-"""The table of the jobs of a matrix for the terminal, from their state files."""
+"""A table of the jobs of a matrix for the terminal, built from the state files of the jobs."""
 
 import time
 from collections import Counter
@@ -16,7 +16,7 @@ from tiltmeter.cluster.job_state import read_state
 from tiltmeter.cluster.plan_cells import ModelCells
 from tiltmeter.printable_text import create_plain_console
 
-# Rows of the table while jobs run.
+# Maximum number of rows of the table that is shown while jobs run.
 _MOST_ROWS = 30
 _SECONDS_BETWEEN = 1.0
 _SECONDS_BETWEEN_LINES = 60.0
@@ -25,7 +25,7 @@ _ORDER = ("running", "lost", "failed", "stopped", "queued", "waiting", "finished
 
 @dataclass(frozen=True, slots=True)
 class JobRow:
-    """A row of the table: a job with its state and counts of cells and questions."""
+    """A row of the table: a job with its state, and its numbers of cells and questions."""
 
     model: str
     state: str
@@ -39,10 +39,10 @@ class JobRow:
 
 
 def build_job_row(entry: ModelCells) -> JobRow:
-    """Build the row of a job; its state is `waiting` without a state file, and `lost` if its process is gone."""
+    """Build the row of a job; the state is `waiting` without a state file, and `lost` if the job's process is gone."""
     state: dict[str, Any] = read_state(entry.folder)
     name = str(state.get("state", "waiting"))
-    is_of_plan = state.get("plan") == entry.digest  # otherwise the plan has changed since
+    is_of_plan = state.get("plan") == entry.digest  # False if the plan has changed since
     finished = state.get("finished", 0) if is_of_plan else len(entry.cells) - len(entry.unfinished)
     if name in ("waiting", "finished") or (name != "running" and not is_of_plan):
         name = "finished" if finished == len(entry.cells) else "waiting"
@@ -63,12 +63,12 @@ def build_job_row(entry: ModelCells) -> JobRow:
 
 
 def _is_queued(entry: ModelCells, state: Mapping[str, Any]) -> bool:
-    """Return whether the job was submitted to Slurm and has not started since."""
+    """Return whether the job waits in Slurm: it was submitted or queued again, and has not started since."""
     in_slurm = read_submitted_job(entry)
     if in_slurm is None:
         return False
     if state.get("slurm") == in_slurm.id:
-        return state.get("state") == "stopped"  # it was requeued
+        return state.get("state") == "stopped"  # a stopped job was queued again
     return float(state.get("began", 0.0)) < in_slurm.time
 
 
@@ -78,7 +78,7 @@ def build_job_rows(entries: Sequence[ModelCells]) -> list[JobRow]:
 
 
 def build_job_table(rows: Sequence[JobRow], most: int | None = None) -> Table:
-    """Build the table of jobs; rows after the first `most` are only counted, in the caption."""
+    """Build the table of jobs with at most `most` rows; the caption contains the number of omitted rows."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("model", overflow="fold")
     table.add_column("state")
@@ -103,7 +103,7 @@ def build_job_table(rows: Sequence[JobRow], most: int | None = None) -> Table:
 
 
 def _format_answered(row: JobRow) -> str:
-    """Format the number of answered questions; empty before they are counted."""
+    """Format the numbers of answered and of all questions; empty if the questions are not counted yet."""
     return f"{row.answered:,}/{row.questions:,}" if row.questions else ""
 
 
@@ -126,7 +126,7 @@ def summarize_jobs(rows: Sequence[JobRow]) -> str:
 
 @contextmanager
 def show_jobs() -> Iterator[Callable[[Sequence[ModelCells]], None]]:
-    """Provide a function that updates a table on standard error; without a terminal, it prints a line every minute."""
+    """Yield a function that updates a table on standard error; without a terminal, it prints one line per minute."""
     console = create_plain_console(
         stderr=True, soft_wrap=not create_plain_console(stderr=True).is_terminal, highlight=False
     )

@@ -1,4 +1,4 @@
-"""The timings of the cells of jobs, stored in the cache for later time estimates."""
+"""Store the timings of cells in the cache, and read them for later time estimates."""
 
 import json
 from contextlib import suppress
@@ -15,12 +15,15 @@ from tiltmeter.runs.manifest_file import read_manifest
 from tiltmeter.text_files import read_json
 
 _TIMINGS = "timings.sqlite"
-# A file in the folder of the matrix with the jobs whose timings are already stored.
+# The name of a file in the folder of the matrix; it lists the jobs whose timings are already stored.
 _RECORDED = "recorded.json"
 
 
 def save_timings(out: Path, entry: ModelCells) -> None:
-    """Store the timings of a job's cells once; errors are ignored, because timings are only for estimates."""
+    """Store the timings of a job's cells, unless they are already stored; ignore errors.
+
+    An error is harmless, because timings are only used for estimates.
+    """
     state = read_state(entry.folder)
     with suppress(TiltmeterError, OSError, KeyError, TypeError, ValueError):
         known = read_json(out / _RECORDED) if (out / _RECORDED).is_file() else []
@@ -52,7 +55,7 @@ def _build_timing(entry: ModelCells, values: dict[str, Any]) -> Timing:
 
 
 def load_timings() -> list[Timing]:
-    """Return the timings of earlier runs; empty if there are none."""
+    """Return the stored timings of earlier runs; empty if no timings are stored."""
     if not (get_cache_folder() / _TIMINGS).is_file():
         return []
     with TimingStore(get_cache_folder() / _TIMINGS) as timings:

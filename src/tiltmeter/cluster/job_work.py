@@ -1,4 +1,4 @@
-"""Signals and error messages inside the process of a job, for matrices and the studio."""
+"""Handle signals and errors inside the process of a job, for matrices and the studio."""
 
 import logging
 import os
@@ -10,20 +10,20 @@ from tiltmeter.redaction import redact_secrets
 
 logger = logging.getLogger(__name__)
 
-# The exit code of a process whose job was taken over by another process.
+# The exit code of a process that ends because another process has taken over its job.
 _TAKEN_OVER = 75
 
 
 def raise_on_signals() -> None:
-    """Raise a KeyboardInterrupt on SIGTERM and SIGINT, also if the parent process ignores SIGINT."""
+    """Make SIGTERM and SIGINT raise a KeyboardInterrupt, even if the parent process ignores SIGINT."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
 
 
 def exit_taken_over() -> None:
-    """End this process because another one holds the lock of its job."""
+    """End this process at once, because another process has taken over its job."""
     logger.error("Another process has taken over this job, because this process sent no heartbeat for a long time.")
-    os._exit(_TAKEN_OVER)  # stored answers are safe: each batch is one transaction
+    os._exit(_TAKEN_OVER)  # no stored answer is damaged, because each batch is one transaction
 
 
 def describe_failure(error: Exception) -> str:

@@ -1,4 +1,4 @@
-"""Running a matrix: start the jobs, wait for them, and merge their stores into the cache."""
+"""Run a matrix: start the jobs, wait until they end, and merge their stores into the cache."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -22,9 +22,10 @@ _POLL_INTERVAL = 0.5
 
 @dataclass
 class MatrixResult:
-    """The result of a command: the number of complete cells, and the reasons of failed cells by model and cell.
+    """The result of running a matrix: the numbers of all and of complete cells, and the failed cells.
 
-    `elsewhere` are the models whose jobs another command runs, `notes` are sentences for the user.
+    `failed` maps a model and a cell to the reason of the failure. `elsewhere` are the models whose jobs are run by
+    another command. `notes` are sentences for the user.
     """
 
     cells: int
@@ -34,16 +35,16 @@ class MatrixResult:
     notes: list[str] = field(default_factory=list)
 
 
-# Called repeatedly with all models while jobs run, to show their states.
+# A function that shows the states of jobs; it is called repeatedly with all models while jobs run.
 Show = Callable[[Sequence[ModelCells]], None]
 
 
 def run_matrix(
     matrix: RunMatrix, engine: JobEngine, *, show: Show = lambda _entries: None, wait: bool = True
 ) -> MatrixResult:
-    """Start a job for each model with unfinished cells, and wait until all have ended unless `wait` is False.
+    """Start a job for each model with unfinished cells; if `wait` is true, wait until all jobs have ended.
 
-    After an interrupt, stored answers are kept, and the next call reuses them.
+    If the call is interrupted, stored answers are kept, and the next call reuses them.
     """
     reject_unwritable_folder(matrix.out)
     create_folder(matrix.out)
@@ -77,7 +78,7 @@ def run_matrix(
 
 
 def _select_jobs(matrix: RunMatrix, engine: JobEngine, result: MatrixResult) -> list[ModelCells]:
-    """Return the models whose jobs are to be started or waited for, and write their job files."""
+    """Return the models whose jobs must be started or waited for, and write their job files."""
     held = find_held_folders(entry.folder for entry in matrix.models)
     to_do = []
     for entry in matrix.models:
@@ -89,7 +90,7 @@ def _select_jobs(matrix: RunMatrix, engine: JobEngine, result: MatrixResult) -> 
                 to_do.append(entry)
             except (TiltmeterError, OSError) as error:
                 result.failed |= {(entry.label, cell.folder): str(error) for cell in entry.unfinished}
-        else:  # an earlier command may have been interrupted before merging
+        else:  # an earlier command may have ended before merging its stores
             _merge_stores(entry, result)
             save_timings(matrix.out, entry)
     return to_do
@@ -108,14 +109,14 @@ def _process_ended_jobs(matrix: RunMatrix, ended: dict[str, JobOutcome], result:
 
 
 def _merge_stores(entry: ModelCells, result: MatrixResult) -> None:
-    """Merge the stores of a job into the cache while holding the job's lock; delete them if all cells are complete."""
+    """Lock a job and merge its stores into the cache; delete the stores if all cells are complete."""
     if not has_stores(entry.folder):
         return
     try:
         with JobLock(entry.folder, wait=False):
             merge_stores(entry.folder, remove=not entry.unfinished)
     except JobTakenError:
-        pass  # the other process merges them
+        pass  # the process that holds the lock merges the stores
     except (TiltmeterError, OSError) as error:
         result.notes.append(
             f"The answers of {entry.label} could not be added to the cache: {error} They are kept in {entry.folder}; "

@@ -1,7 +1,7 @@
-"""A job: all cells of one model in one process, `python -m tiltmeter.cluster.model_job FOLDER`.
+"""A job measures all cells of one model in one process: `python -m tiltmeter.cluster.model_job FOLDER`.
 
-The model is opened once for all cells. The file `job.json` in the folder describes the job, so that every engine starts
-it in the same way.
+The model is opened once for all cells. The file `job.json` in the folder describes the job, so that every engine can
+start the job with only the path of the folder.
 """
 
 import json
@@ -36,7 +36,7 @@ JOB = "job.json"
 class JobOutcome(TypedDict):
     """The outcome of a job: `state` is `finished`, `failed` or `busy` (another process runs the job).
 
-    `failed` has the reasons of failed cells; the key "" is for a reason that concerns all cells.
+    `failed` maps the folder of each failed cell to the reason; the key "" has a reason that concerns all cells.
     """
 
     state: str
@@ -44,7 +44,7 @@ class JobOutcome(TypedDict):
 
 
 def write_job(entry: ModelCells) -> None:
-    """Write the job file of a model."""
+    """Write the file `job.json` for a model and its cells."""
     create_folder(entry.folder)
     values = {
         "model": entry.model.to_dict(),
@@ -56,15 +56,16 @@ def write_job(entry: ModelCells) -> None:
 
 
 def build_failure(reason: str) -> JobOutcome:
-    """Return the outcome of a job that failed as a whole."""
+    """Return the outcome of a job in which all cells failed for one reason."""
     return {"state": "failed", "failed": {"": reason}}
 
 
 @cache_hashes()
 def run_job(folder: Path, call: str = "", **about: Any) -> JobOutcome:
-    """Run the unfinished cells of the job in a folder; `about` is added to its state file.
+    """Run the unfinished cells of the job in a folder; the values in `about` are added to the job's state file.
 
-    `call` identifies the attempt, see `JobLock`. Errors become the reasons of the outcome; only interrupts are raised.
+    `call` identifies the attempt to run the job, see `JobLock`. Errors are not raised, except interrupts; they become
+    reasons in the outcome.
     """
     try:
         return _run_job(folder, call, about)
@@ -75,7 +76,7 @@ def run_job(folder: Path, call: str = "", **about: Any) -> JobOutcome:
 def _run_job(folder: Path, call: str, about: dict[str, Any]) -> JobOutcome:
     values = read_json(folder / JOB)
     directory = Path(values["directory"])
-    if directory.is_dir():  # the paths of models and files may be relative to it
+    if directory.is_dir():  # paths of models and files may be relative to this folder
         os.chdir(directory)
     entry = ModelCells(
         build_planned_model(values["model"]), tuple(PlannedCell(**cell) for cell in values["cells"]), folder
@@ -98,7 +99,10 @@ def _run_job(folder: Path, call: str, about: dict[str, Any]) -> JobOutcome:
 
 
 def _merge_own_stores(entry: ModelCells) -> None:
-    """Merge the job's stores into the cache in case the caller was killed; errors are left to the caller."""
+    """Merge the job's stores into the cache, in case the command that started the job was killed.
+
+    Errors are ignored here; if the command still runs, it merges the stores itself and reports errors.
+    """
     from tiltmeter.cluster.job_stores import has_stores, merge_stores
 
     if has_stores(entry.folder):
@@ -127,7 +131,7 @@ def _run_cells(entry: ModelCells, cells: list[PlannedCell], state: JobState, *, 
                     done += 1
                 except Exception as error:
                     reason = describe_failure(error)
-                    if model is None:  # it cannot be opened, so all cells fail
+                    if model is None:  # the model cannot be opened, so all cells fail
                         failed = {left.folder: reason for left in cells}
                         break
                     failed[cell.folder] = reason
@@ -141,10 +145,10 @@ def _run_cells(entry: ModelCells, cells: list[PlannedCell], state: JobState, *, 
 
 
 def main(folder: Path) -> int:
-    """Run a job, and print its outcome as JSON to standard output; other output is redirected to standard error."""
+    """Run a job, and print its outcome as JSON on standard output; redirect all other output to standard error."""
     raise_on_signals()
     with os.fdopen(os.dup(1), "w", encoding="utf-8") as output:
-        os.dup2(2, 1)  # redirects the output of all libraries, also of compiled ones
+        os.dup2(2, 1)  # redirects the output of all libraries, also of compiled code
         with guard_output():
             logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(message)s")
             try:

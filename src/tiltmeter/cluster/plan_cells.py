@@ -28,13 +28,13 @@ from tiltmeter.runs.run_files import MANIFEST, MEASURES, SCORES, finish_save
 from tiltmeter.text_files import expand_home, read_json
 
 _LONGEST_NAME = 100
-# The suffix of a protocol for one of its cases.
+# The suffix of a protocol name that selects one variant of the protocol.
 _CASE = re.compile(r"/[a-z]$")
 
 
 @dataclass(frozen=True, slots=True)
 class PlannedCell:
-    """One run of a plan: `on` is the benchmark with its language, `folder` is relative to the folder of the model."""
+    """One run of a plan; `on` is the benchmark with its language, and `folder` is relative to the model's folder."""
 
     on: str
     protocol: str
@@ -44,7 +44,7 @@ class PlannedCell:
 
 @dataclass(frozen=True)
 class ModelCells:
-    """A model of a plan with its cells and its folder: the work of one job."""
+    """A model of a plan with its cells and its folder; these are the work of one job."""
 
     model: PlannedModel
     cells: tuple[PlannedCell, ...]
@@ -52,26 +52,29 @@ class ModelCells:
 
     @property
     def label(self) -> str:
-        """Return the model's name with the options that change its results, for display."""
+        """Return the name of the model for display, with the options that change its results."""
         options = _format_options(self.model)
         return f"{self.model.name} ({', '.join(options)})" if options else self.model.name
 
     @property
     def is_served(self) -> bool:
-        """Return whether the model is behind a server, so that its job needs no GPU."""
+        """Return whether the model runs on a server, so that its job needs no GPU."""
         return find_source(self.model.name) in ("endpoint", "chat server")
 
     def settings(self, cell: PlannedCell) -> RunSettings:
-        """Return the run settings of a cell."""
+        """Return the settings for the run of a cell."""
         return RunSettings(protocol=cell.protocol, limit=cell.limit, chat=self.model.build_chat_options())
 
     def request(self, cell: PlannedCell) -> dict[str, Any]:
-        """Return the request in the manifest of the cell's run; raise an error if the options do not fit the model."""
+        """Return the request that the manifest of the cell's run contains; raise an error if an option is invalid."""
         options = self.model.build_model_options(get_cache_folder())
         return build_request([self.model.name], [cell.on], self.settings(cell), options)
 
     def is_finished(self, cell: PlannedCell) -> bool:
-        """Return whether the cell has a complete run with the same request, and its model and item files are older."""
+        """Return whether the cell has a complete and current run.
+
+        A run is current if its request is that of the plan, and if the files of its model and items are older.
+        """
         folder = self.folder / cell.folder
         try:
             if not all((folder / name).is_file() for name in (MANIFEST, MEASURES, SCORES)):
@@ -99,21 +102,21 @@ class ModelCells:
         return [cell for cell in self.cells if cell.folder not in existing or not self.is_finished(cell)]
 
     def finish_saves(self) -> None:
-        """Complete interrupted saves of runs; the caller holds the job's lock."""
+        """Complete the saving of runs that was interrupted; the caller must hold the job's lock."""
         for cell in self.cells:
-            with suppress(TiltmeterError, OSError):  # the cell is then measured again
+            with suppress(TiltmeterError, OSError):  # if this fails, the cell is measured again
                 finish_save(self.folder / cell.folder)
 
     @cached_property
     def digest(self) -> str:
-        """Return a hash of the requests of all cells."""
+        """Return a hash of the folders and requests of all cells."""
         requests = [[cell.folder, self.request(cell)] for cell in self.cells]
         return sha256(json.dumps(requests, sort_keys=True).encode()).hexdigest()[:16]
 
 
 @dataclass(frozen=True)
 class RunMatrix:
-    """All cells of a plan; `lacking` are the requested languages that a benchmark does not have."""
+    """All cells of a plan; `lacking` maps a benchmark to the requested languages that the benchmark does not have."""
 
     plan: Plan
     out: Path
@@ -122,7 +125,7 @@ class RunMatrix:
 
     @cached_property
     def cells(self) -> int:
-        """Return the number of cells."""
+        """Return the number of cells of all models."""
         return sum(len(entry.cells) for entry in self.models)
 
 
@@ -165,7 +168,7 @@ def make_matrix(plan: Plan, out: Path) -> RunMatrix:
 
 
 def get_folder_name(model: PlannedModel) -> str:
-    """Return the name of a model's folder: the name of the model and the options that change its results.
+    """Return the name of a model's folder; it contains the name of the model and the options that change its results.
 
     >>> get_folder_name(PlannedModel(name="google-bert/bert-base-cased@main", options={"dtype": "bfloat16"}))
     'google-bert--bert-base-cased@main.bfloat16'
@@ -174,7 +177,7 @@ def get_folder_name(model: PlannedModel) -> str:
 
 
 def _format_options(model: PlannedModel) -> list[str]:
-    """Return the options that change results, for names of folders: flags by name, others by value."""
+    """Return the options that change results, for the name of a folder: the names of flags, the values of others."""
     changing = [option for option in list_options(ModelOptions) if option.changes_results]
     flags = [option.flag[2:] for option in changing if option.kind is FLAG and model.options.get(option.name)]
     values = [str(model.options[o.name]) for o in changing if o.kind is not FLAG and o.name in model.options]
@@ -183,7 +186,9 @@ def _format_options(model: PlannedModel) -> list[str]:
 
 
 def build_safe_name(text: str) -> str:
-    """Return a folder name; paths are shortened to their last part and models of servers to their name, with a hash.
+    """Return a text as a valid folder name.
+
+    A path is shortened to its last part, and a model on a server to the model's name; a hash is added to both.
 
     >>> build_safe_name("google-bert/bert-base-cased"), build_safe_name("published/single")
     ('google-bert--bert-base-cased', 'published--single')
@@ -204,7 +209,10 @@ def build_safe_name(text: str) -> str:
 
 
 def _split_by_language(text: str, plan: Plan) -> tuple[list[tuple[str, str, str]], tuple[str, ...]]:
-    """Return benchmark, language and specification for each language, and the languages that the benchmark lacks."""
+    """Split a benchmark specification of a plan into one specification per language.
+
+    Returns a list of (benchmark, language, specification), and the requested languages that the benchmark lacks.
+    """
     try:
         spec = parse_spec(text)
         if spec.path is not None:
@@ -235,7 +243,7 @@ def _reject_shared_folder(plan: Plan, models: tuple[ModelCells, ...]) -> None:
 
 
 def _reject_unknown_protocols(plan: Plan) -> None:
-    """Raise a DataError for a protocol that none of the benchmarks has."""
+    """Raise a DataError if the plan has a protocol that no benchmark of the plan has."""
     known = {*(OF_CHAT_MODELS if any(is_chat_model(model.name) for model in plan.models) else ())}
     for form in list_forms(plan.benchmarks):
         known |= get_benchmark(form).protocols.keys()
@@ -248,7 +256,7 @@ def _reject_unknown_protocols(plan: Plan) -> None:
 
 
 def list_forms(specs: Iterable[str]) -> list[str]:
-    """Return the forms of the items of benchmarks; for a file, the form of its first item."""
+    """Return the item forms of benchmarks; the form of a file is the form of its first item."""
     forms = set()
     for text in specs:
         spec = parse_spec(text)
@@ -260,9 +268,9 @@ def list_forms(specs: Iterable[str]) -> list[str]:
 
 
 def has_changed_since(reference: Path, path: Path) -> bool:
-    """Return whether a file, or a file in a folder, was written, copied or moved there after the file `reference`.
+    """Return whether a file, or a file in a folder, was changed or moved there after `reference` was written.
 
-    This uses the change time (ctime), which programs such as `cp -p` cannot set back.
+    The function compares the change time (ctime), because programs such as `cp -p` can set the modification time.
     """
     made_at = reference.stat().st_mtime
     files = path.iterdir() if path.is_dir() else (path,)

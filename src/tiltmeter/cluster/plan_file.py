@@ -17,7 +17,7 @@ PLAN_COPY = "plan.toml"
 _OPTIONS = {option.name: option for option in list_options(ModelOptions) if option.in_plan}
 _CHAT_OPTIONS = {option.name: option for option in list_options(ChatOptions)}
 _MODEL = {"name": TEXT, "revision": TEXT, "gpus": COUNT_OR_ZERO, "cpus": COUNT, "memory_gb": ABOVE_ZERO}
-# Keys for `tiltmeter board` and `tiltmeter compare`; a change of them needs no new run.
+# Keys that only `tiltmeter board` and `tiltmeter compare` use; if they are changed, no run has to be repeated.
 _DESCRIPTIONS = {"series": TEXT, "step": NUMBER, "attributes": ValueKind("a table", lambda _value: True, dict)}
 _MODEL_KEYS = {
     **_MODEL,
@@ -29,9 +29,10 @@ _PLAN_KEYS = ("benchmarks", "languages", "protocols", "limit", "models")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedModel:
-    """A model of a plan: its name with the revision, the options of `tiltmeter run`, and the resources of its job.
+    """A model of a plan: its name with the revision, its options of `tiltmeter run`, and the resources of its job.
 
-    If `gpus` is None, the job gets one GPU if there is any; a model behind a server gets none.
+    If `gpus` is None, the job gets one GPU if the machine or cluster has GPUs; the job of a model on a server gets no
+    GPU.
     """
 
     name: str
@@ -46,7 +47,7 @@ class PlannedModel:
         return ModelOptions(**self.options, cache=cache, keep_heads=True)
 
     def build_chat_options(self) -> ChatOptions | None:
-        """Return the chat options of the plan; None if there are none."""
+        """Return the chat options of the model; None if the plan sets no chat option."""
         values = {_CHAT_OPTIONS[key].field: value for key, value in self.chat.items()}
         return ChatOptions(**values) if values else None
 
@@ -57,7 +58,10 @@ class PlannedModel:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The content of a plan file; `languages` apply to benchmarks without an explicit language, and empty means all."""
+    """The content of a plan file.
+
+    `languages` applies to benchmarks that are listed without a language; if it is empty, all languages are measured.
+    """
 
     path: Path
     benchmarks: tuple[str, ...]
@@ -68,7 +72,7 @@ class Plan:
 
 
 def read_plan(path: Path) -> Plan:
-    """Read and check a plan; `make_matrix` checks whether the benchmarks exist."""
+    """Read and check a plan file; `make_matrix` checks later whether the benchmarks exist."""
     values = read_toml(expand_home(path))
     _reject_unknown(path, values, _PLAN_KEYS)
     tables = values.get("models", [])
@@ -136,7 +140,7 @@ def _reject_unknown(where: object, table: Mapping[str, Any], known: Iterable[str
 
 
 def _parse_texts(path: Path, values: Mapping[str, Any], key: str) -> tuple[str, ...]:
-    """Return a list of different texts."""
+    """Return the list of texts with this key; raise a DataError if it is not a list of different texts."""
     texts = values.get(key, [])
     if not isinstance(texts, list) or not all(isinstance(text, str) and text.strip() for text in texts):
         raise DataError(f'{path}: {key} must be a list of texts, for example {key} = ["a", "b"], but is {texts!r}.')
@@ -152,5 +156,5 @@ def _validate(where: str, value: object, kind: ValueKind) -> None:
 
 
 def build_planned_model(values: Mapping[str, Any]) -> PlannedModel:
-    """Return the model with these JSON values, as from `PlannedModel.to_dict`."""
+    """Create a model from the JSON values that `PlannedModel.to_dict` returns."""
     return PlannedModel(**{known.name: values[known.name] for known in fields(PlannedModel) if known.name in values})

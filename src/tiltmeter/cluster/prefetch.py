@@ -1,4 +1,4 @@
-"""Downloading the models and data of a plan in advance, for jobs without network access."""
+"""Download the models and data of a plan in advance, for jobs without network access."""
 
 import json
 from collections.abc import Callable
@@ -24,7 +24,7 @@ class PrefetchedFiles:
     benchmarks: frozenset[str]
 
     def has_all_of(self, entry: ModelCells) -> bool:
-        """Return whether a job needs no network access; the plan may have grown since the download."""
+        """Return whether all models and benchmarks of a job were downloaded; the plan may have changed since then."""
         return entry.model.name in self.models and {cell.on for cell in entry.cells} <= self.benchmarks
 
 
@@ -32,9 +32,9 @@ NOTHING = PrefetchedFiles(frozenset(), frozenset())
 
 
 def prefetch(matrix: RunMatrix, report: Callable[[str], None]) -> dict[str, str]:
-    """Download the models and data of a plan, and return the reasons of failures by name.
+    """Download the models and data of a plan; return a dictionary from names that failed to the reasons.
 
-    `report` is called with the name of each benchmark and model. Later jobs of the downloaded models run offline.
+    `report` is called with the name of each benchmark and model. Later jobs of the downloaded models use no network.
     """
     reject_unwritable_folder(matrix.out)
     failed: dict[str, str] = {}
@@ -64,7 +64,7 @@ def prefetch(matrix: RunMatrix, report: Callable[[str], None]) -> dict[str, str]
 
 
 def read_prefetched(out: Path) -> PrefetchedFiles:
-    """Read which models and benchmarks were downloaded for a matrix."""
+    """Read the list of models and benchmarks that were downloaded for the matrix in the folder `out`."""
     path = out / _PREFETCHED
     if not path.is_file():
         return NOTHING

@@ -1,4 +1,4 @@
-"""The progress and the throughput of a cell."""
+"""Record the progress of a cell, and measure its throughput."""
 
 import time
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ from tiltmeter.progress.progress import Progress, ReportProgress
 
 
 class CellThroughput:
-    """Writes the progress of a cell to the state of its job, and measures its throughput for estimates."""
+    """Writes the progress of a cell to the state of its job, and measures questions per second for time estimates."""
 
     def __init__(self, state: JobState) -> None:
         self._state = state
@@ -22,7 +22,7 @@ class CellThroughput:
 
     @contextmanager
     def watch(self, label: str) -> Iterator[ReportProgress]:
-        """Provide the progress function of a run; called once for each head of the model."""
+        """Yield a function that receives progress reports; a run calls `watch` once for each head of the model."""
         pace = Pace(label)
 
         def report(now: Progress) -> None:
@@ -39,7 +39,7 @@ class CellThroughput:
             self.asked += pace.done - first
 
     def summary(self) -> dict[str, Any]:
-        """Return the numbers of questions and seconds."""
+        """Return the numbers of questions, stored answers, asked questions and seconds."""
         return {
             "questions": self.questions,
             "stored": self.stored,

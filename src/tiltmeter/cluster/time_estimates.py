@@ -1,4 +1,4 @@
-"""Estimates of the duration of a run from the timings of earlier runs."""
+"""Estimate the duration of a run from the timings of earlier runs."""
 
 import math
 from collections.abc import Sequence
@@ -7,14 +7,15 @@ from dataclasses import dataclass
 from tiltmeter.cluster.timing_store import Timing
 from tiltmeter.reports.formatting import format_count
 
-# Factors by which a run may be faster or slower than an earlier one: with the same model and forms of items; with the
-# same model on other forms; with another model of the same kind, scaled by size. Assumed, not measured.
+# Factors by which a run may be faster or slower than estimated. The estimate comes from an earlier run of the same
+# model on the same item forms, from an earlier run of the same model on other forms, or from a run of another model of
+# the same kind, scaled by size. The factors are assumptions; they were not measured.
 _SPREAD = {"similar run": 1.4, "same model": 2.5, "same kind": 3.0}
 
 
 @dataclass(frozen=True, slots=True)
 class ModelSize:
-    """The size of a model's weight files in bytes and its kind; None and empty if unknown."""
+    """The size of a model's weight files in bytes (None if unknown), and the kind of the model (empty if unknown)."""
 
     bytes: int | None = None
     kind: str = ""
@@ -22,7 +23,7 @@ class ModelSize:
 
 @dataclass(frozen=True, slots=True)
 class ModelEstimate:
-    """The estimated seconds for one model (None if unknown), and the basis of the estimate in words."""
+    """The estimated minimum and maximum seconds for one model (None if unknown); `basis` describes the data used."""
 
     model: str
     low: float | None = None
@@ -43,8 +44,8 @@ def estimate_model(
 ) -> ModelEstimate:
     """Estimate the time for one model from the most similar earlier runs.
 
-    `items` is the total of `runs` runs for which the model is loaded once. `unanswered` is the share of questions
-    without a stored answer.
+    `runs` is the number of runs for which the model is loaded once, and `items` the total number of items of these
+    runs. `unanswered` is the share of questions without a stored answer.
     """
     own = [timing for timing in timings if timing.model == name]
     scale = 1.0
@@ -66,7 +67,7 @@ def estimate_model(
 
 
 def _estimate_seconds(timing: Timing, items: int, scale: float, runs: int) -> float:
-    """Return the seconds for a number of items at the speed of an earlier run."""
+    """Return the estimated seconds for this number of items, from the timing of an earlier run."""
     questions = items * timing.questions / max(1, timing.items)
     pace = timing.asking_seconds / max(1, timing.asked)
     start = timing.start_seconds if scale else 0.0  # weights are loaded only if a question has no stored answer

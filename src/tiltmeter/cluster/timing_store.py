@@ -1,4 +1,4 @@
-"""A database of the durations of runs on this machine, for estimates of later runs."""
+"""A database of the durations of runs on this machine, for time estimates of later runs."""
 
 from collections.abc import Iterable
 from dataclasses import astuple, dataclass, fields, replace
@@ -29,9 +29,10 @@ CREATE TABLE IF NOT EXISTS timings (
 class Timing:
     """The duration of one run of one model.
 
-    `bytes` is the size of the model's files, None for a server. `start_seconds` is the time until the first new answers
-    (imports, loading, the first batch). Then `asked` of the `questions` were answered in `asking_seconds`; the others
-    had stored answers. `end_seconds` is the time for measures and files.
+    `bytes` is the size of the model's files; None for a model on a server. `start_seconds` is the time until the first
+    new answers: imports, loading and the first batch. `asked` is the number of questions that were then answered in
+    `asking_seconds`. `questions` is the number of all questions, including those with stored answers. `end_seconds` is
+    the time for computing measures and writing files.
     """
 
     model: str
@@ -48,7 +49,7 @@ class Timing:
     end_seconds: float
 
     def combine_with(self, other: "Timing") -> "Timing":
-        """Return the sum of this timing and that of a second head of the same model."""
+        """Return the sum of this timing and the timing of a second head of the same model."""
         return replace(
             self,
             questions=self.questions + other.questions,
@@ -59,19 +60,19 @@ class Timing:
 
 
 _COLUMNS = ", ".join(field.name for field in fields(Timing))
-# Number of timings used for estimates.
+# Maximum number of timings that are used for estimates.
 _NEWEST = 2000
 
 
 class TimingStore(Database):
-    """The table of timings in a database file."""
+    """A database file with a table of timings."""
 
     def __init__(self, file: Path) -> None:
         remedy = "delete it; it is only used for time estimates"
         super().__init__(str(file), _SCHEMA, synchronous="NORMAL", contents="timings", remedy=remedy)
 
     def add(self, timings: Iterable[Timing]) -> None:
-        """Store timings."""
+        """Add timings to the table."""
         rows = [astuple(timing) for timing in timings]
         with self.begin_transaction():
             self._db.executemany(
@@ -79,6 +80,6 @@ class TimingStore(Database):
             )
 
     def list_newest(self) -> list[Timing]:
-        """Return the timings, newest first."""
+        """Return the newest timings, newest first."""
         rows = self._db.execute(f"SELECT {_COLUMNS} FROM timings ORDER BY id DESC LIMIT {_NEWEST}")
         return [Timing(*row) for row in rows]

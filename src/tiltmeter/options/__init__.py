@@ -1,7 +1,8 @@
 """The options of a run, one dataclass per group.
 
-Command line, plan files, checks and the studio's form are derived from them. To add an option, add a field with
-`define_option(…)` to one of the classes and a keyword to `tiltmeter.evaluate`, and use it.
+The command line, the keys of plan files, the checks of values and the studio's web form are derived from these
+dataclasses. To add an option, add a field with `define_option(…)` to one of the dataclasses, add a keyword to
+`tiltmeter.evaluate`, and write the code that uses the value.
 """
 
 from tiltmeter.options.chat_options import ChatOptions

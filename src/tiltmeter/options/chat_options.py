@@ -1,4 +1,4 @@
-"""Options of chat models: prompts, sampling, and limits of cost."""
+"""Options of chat models: prompts, sampling, and cost limits."""
 
 import math
 from dataclasses import dataclass
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChatOptions:
-    """How chat models are prompted and sampled, and what a run may cost.
+    """Options for the prompts and the sampling of chat models, and for the maximum cost of a run.
 
-    `full` uses all wordings, each with both cycles of option orders, without and with a neutral option; the default is
-    two wordings. `temperature` defaults to 0, or to 1 if there are several `samples` per message. `max_tokens` limits
-    the length of an answer. `price_in` and `price_out` are prices per million tokens, in any currency. A run that would
-    exceed `max_cost` or `max_requests` is rejected before the first request.
+    With `full`, all wordings of the instruction are used, each with both cycles of option orders, without and with a
+    neutral option; the default is two wordings. `temperature` defaults to 0, or to 1 if there are several `samples` per
+    message. `max_tokens` is the maximum length of an answer. `price_in` and `price_out` are prices per million tokens,
+    in any currency. A run that would exceed `max_cost` or `max_requests` is rejected before the first request.
     """
 
     full: bool = define_option(
@@ -67,7 +67,7 @@ class ChatOptions:
             raise UsageError("--max-cost needs prices per million tokens: set --price-in and --price-out.")
 
     def build_sampling(self, *, probabilities: bool) -> "SamplingOptions":
-        """Return the sampling settings; `probabilities` asks for token probabilities instead of a text."""
+        """Return the sampling options; with `probabilities`, token probabilities are requested instead of a text."""
         if probabilities and (self.samples > 1 or self.temperature):
             raise UsageError("Probabilities are computed without sampling; remove --samples and --temperature.")
         from tiltmeter.questions import SamplingOptions  # numpy takes a moment to import
@@ -76,7 +76,7 @@ class ChatOptions:
         return SamplingOptions(temperature, self.max_tokens, probabilities)
 
     def describe_design(self, sampling: "SamplingOptions") -> str:
-        """Return the differences from the default protocol as text; it becomes part of the protocol's name.
+        """Return the differences from the default options as text; the text becomes part of the protocol's name.
 
         >>> options = ChatOptions(full=True, samples=5)
         >>> options.describe_design(options.build_sampling(probabilities=False))
@@ -88,7 +88,7 @@ class ChatOptions:
         return ", ".join(parts)
 
     def cost(self, tokens_in: int, tokens_out: int) -> float | None:
-        """Return the price of these numbers of tokens; None without prices."""
+        """Return the cost of input and output tokens; None if `price_in` or `price_out` is not set."""
         if self.price_in is None or self.price_out is None:
             return None
         return (tokens_in * self.price_in + tokens_out * self.price_out) / 1_000_000

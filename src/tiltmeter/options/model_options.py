@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 # The data types in which weights can be loaded.
 DTYPES = ("auto", "float32", "float16", "bfloat16")
 
-# The models that an option applies to: their description in messages, and values of `tiltmeter.models.scheme.Source`.
+# Each constant describes the models that an option applies to: `users` is their description in messages, and `sources`
+# are their values of `tiltmeter.models.scheme.Source`.
 _LOCAL = {"users": "models on this machine", "sources": ("named",)}
 _COMPUTED_HERE = {"users": "models on this machine", "sources": ("named", "loaded")}
 _TOKENIZED_HERE = {"users": "models whose tokenizer is loaded here", "sources": ("named", "endpoint")}
@@ -30,11 +31,11 @@ def _list_kinds() -> Sequence[str]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelOptions:
-    """How a model is opened.
+    """Options for opening a model.
 
-    `cache` is a folder for files extracted from GGUF files. `keep_heads` keeps both heads of a model with a
-    next-sentence head in memory if they fit, for several runs with the same model. The help texts describe the other
-    fields.
+    `cache` is a folder for files that are extracted from GGUF files. If a model has a next-sentence head, `keep_heads`
+    keeps both of its heads in memory if they fit; this saves time if several runs use the model. The help texts below
+    describe the other fields.
     """
 
     kind: "Kind | None" = define_option(

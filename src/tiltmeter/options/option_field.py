@@ -1,4 +1,4 @@
-"""Fields of option classes: help text, type of value, and where the option can be used."""
+"""Fields of option classes: their help texts, the types of their values, and the models that they apply to."""
 
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
@@ -14,13 +14,14 @@ Group = TypeVar("Group")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OptionField:
-    """One option, for the command line, plan files and the studio.
+    """One option of the command line, of plan files and of the studio.
 
-    `name` is the name in plan files and, with `-` for `_`, on the command line. `kind` is the type of its values, and
-    `choices` lists them if there are few. The option applies to models from `sources` (see
-    `tiltmeter.models.scheme.Source`); `users` describes these models in messages. An option that `changes_results` is
-    part of a run's request and of the folder name of a model in a matrix; `always_requested` options are in the request
-    even with their default. `studio` is the label in the studio's form; options without a label are not shown there.
+    `name` is the name in plan files; on the command line, `-` replaces `_`. `kind` is the type of the values. `choices`
+    returns the allowed values; None means that all values of the type are allowed. The option applies to models from
+    `sources` (see `tiltmeter.models.scheme.Source`); `users` describes these models in messages. If `changes_results`
+    is true, the option is part of a run's request and of the folder name of a model in a matrix. If `always_requested`
+    is true, the option is in the request even if it has its default value. `studio` is the label in the studio's form;
+    the form does not show options without a label.
     """
 
     field: str
@@ -40,18 +41,18 @@ class OptionField:
 
     @property
     def flag(self) -> str:
-        """The option on the command line, for example `--max-tokens`."""
+        """The name of the option on the command line, for example `--max-tokens`."""
         return f"--{self.name.replace('_', '-')}"
 
     def parse(self, given: Any) -> Any:
-        """Convert a value from the command line; raise a UsageError if it is not one of the choices."""
+        """Convert a value from the command line; raise a UsageError if the value is not one of `choices`."""
         known = self.choices() if self.choices is not None else ()
         if known and given is not None and given not in known:
             raise UsageError(f"{self.flag} {given} is not a valid value; choose one of {', '.join(known)}.")
         return self.kind.parse(given)
 
     def is_given(self, value: Any) -> bool:
-        """Return whether a value differs from the default."""
+        """Return whether a value is neither the default nor empty."""
         return bool(value != self.default and value not in ((), {}))
 
 
@@ -64,7 +65,7 @@ def define_option(default: Any, help: str, kind: ValueKind, **settings: Any) -> 
 
 
 def list_options(*groups: Any) -> list[OptionField]:
-    """Return the options of dataclasses in the order of their fields; fields without `define_option` are internal.
+    """Return the options of option classes in the order of their fields; omit fields without `define_option`.
 
     >>> from tiltmeter.options import ChatOptions
     >>> [option.flag for option in list_options(ChatOptions)][:2]
@@ -79,7 +80,10 @@ def list_options(*groups: Any) -> list[OptionField]:
 
 
 def build_options(group: type[Group], values: Mapping[str, Any], **others: Any) -> Group:
-    """Create an object of an option class from the values named like its fields; `others` take precedence."""
+    """Create an object of an option class; `values` maps field names to values, and `others` override them.
+
+    Values whose name is not a field of the class are ignored.
+    """
     names = {field.name for field in dataclasses.fields(group)}  # type: ignore[arg-type]
     return group(**{name: value for name, value in values.items() if name in names} | others)
 

@@ -1,4 +1,4 @@
-"""Types of option values: checks for plan files and conversion from the command line."""
+"""Types of option values: they check values from plan files and convert values from the command line."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -16,8 +16,8 @@ def _keep(given: Any) -> Any:
 class ValueKind:
     """A type of option value.
 
-    `words` describes it in messages. `is_valid` checks a value in a plan file. `type` is the parameter type on the
-    command line, and `parse` converts the parameter to the value.
+    `words` is a description of the type for messages. `is_valid` checks a value in a plan file. `type` is the parameter
+    type on the command line, and `parse` converts a parameter from the command line to the value of the option.
     """
 
     words: str
@@ -27,12 +27,12 @@ class ValueKind:
 
     @property
     def input_mode(self) -> str:
-        """The on-screen keyboard for a web form: `numeric`, `decimal` or `text`."""
+        """The HTML attribute `inputmode`, which selects the on-screen keyboard: `numeric`, `decimal` or `text`."""
         return {int: "numeric", float: "decimal"}.get(self.type, "text")
 
 
 def parse_margins(given: Sequence[str] | None) -> dict[str, float]:
-    """Parse equivalence margins such as `SS=3`.
+    """Parse equivalence margins such as `SS=3`, and return the margin of each measure.
 
     >>> parse_margins(["SS=3"])
     {'SS': 3.0}
@@ -48,7 +48,7 @@ def parse_margins(given: Sequence[str] | None) -> dict[str, float]:
 
 
 def _parse_sizes(given: str | None) -> dict[str, str] | None:
-    """Parse sizes by device; names and sizes are checked when the model is opened.
+    """Parse the memory size of each device; devices and sizes are checked later, when the model is opened.
 
     >>> _parse_sizes("0=10GiB,cpu=4GiB")
     {'0': '10GiB', 'cpu': '4GiB'}
@@ -60,7 +60,7 @@ def _parse_sizes(given: str | None) -> dict[str, str] | None:
 
 
 def _parse_devices(given: str | None) -> tuple[str, ...]:
-    """Parse a comma-separated list of devices; a number means a GPU.
+    """Parse a comma-separated list of devices; a number is the index of a GPU.
 
     >>> _parse_devices("0,1"), _parse_devices("cpu,cpu")
     (('cuda:0', 'cuda:1'), ('cpu', 'cpu'))

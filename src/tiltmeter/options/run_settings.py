@@ -1,4 +1,4 @@
-"""Settings of a run: questions, sampling of items, and measures."""
+"""Settings of a run: protocol, selection of items, and measures."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,10 +10,10 @@ from tiltmeter.options.option_values import COUNT, FLAG, MARGINS, TEXT
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunSettings:
-    """How the models of a run are asked and measured.
+    """Settings for questioning and measuring the models of a run.
 
     `chat` applies to chat models only. With `every_item`, an item that is too long for a model stops the run; by
-    default it is skipped and listed. The help texts describe the other fields.
+    default, the item is skipped and listed. The help texts below describe the other fields.
     """
 
     protocol: str = define_option(

@@ -1,1 +1,1 @@
-"""Progress of long steps: one interface, with outputs for terminals, log files, notebooks and the studio."""
+"""Show the progress of long steps in terminals, log files, notebooks and the studio, through one interface."""

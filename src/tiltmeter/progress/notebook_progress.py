@@ -1,4 +1,4 @@
-"""Progress bars in notebooks; other programs see no output."""
+"""Progress bars in notebooks; outside of notebooks, nothing is shown."""
 
 import sys
 from collections.abc import Callable, Iterator
@@ -15,7 +15,7 @@ _SECONDS_BETWEEN = 0.2
 
 @contextmanager
 def show_in_notebook(label: str) -> Iterator[ReportProgress]:
-    """Show a progress bar if this process is a notebook kernel. The bar is plain HTML and needs no widgets."""
+    """Show a progress bar if this process is a notebook kernel. The bar is plain HTML without Jupyter widgets."""
     display = _find_display()
     if display is None:
         yield ignore_progress
@@ -40,7 +40,7 @@ def _render(label: str, now: Progress | None, text: str) -> dict[str, str]:
 
 
 def _find_display() -> Callable[..., Any] | None:
-    """Return IPython's `display` if this process is a notebook kernel, without importing IPython otherwise."""
+    """Return IPython's function `display` if this process is a notebook kernel, else None; never import IPython."""
     ipython = sys.modules.get("IPython")
     shell: Any = ipython.get_ipython() if ipython is not None else None
     if shell is None or getattr(shell, "kernel", None) is None:

@@ -1,4 +1,4 @@
-"""The speed and the remaining time of a step, and its progress as text."""
+"""Compute the speed and the remaining time of a step, and describe its progress as text."""
 
 import math
 import time
@@ -12,9 +12,10 @@ from tiltmeter.progress.progress import Progress
 class Pace:
     """The speed of a step, computed from its progress reports.
 
-    `stored` units were already done at the first report. `loaded` is the time of the first new units, when `at_load`
-    units were done. The speed is measured from that time, because earlier time, such as loading a model, is spent only
-    once.
+    A unit is one piece of work, for example a question. `stored` is the number of units that were already done at the
+    first report. `loaded` is the time of the first report with new units, and `at_load` the number of units done at
+    that time. The speed is measured from `loaded`, because earlier work, such as loading a model, is done only once.
+    `began` is the time at which the step began, and `ended` the time of the last report.
     """
 
     label: str = ""
@@ -41,22 +42,22 @@ class Pace:
 
     @property
     def rate(self) -> float | None:
-        """Units per second; None if unknown."""
+        """The speed in units per second; None if unknown."""
         if self.loaded is None or self.done <= self.at_load or self.ended <= self.loaded:
             return None
         return (self.done - self.at_load) / (self.ended - self.loaded)
 
     def estimate_remaining(self, now: float | None = None) -> float | None:
-        """Return the remaining seconds at the speed up to `now` (default: the last report); None if unknown."""
+        """Return the remaining seconds, from the mean speed up to `now` (default: the last report); None if unknown."""
         if self.loaded is None or self.total is None or self.done <= self.at_load:
             return None
         elapsed = (self.ended if now is None else now) - self.loaded
         return elapsed / (self.done - self.at_load) * (self.total - self.done)
 
     def find_speed_start(self) -> tuple[float, int] | None:
-        """Return the time and the count at which speed measurement starts; None if no new units were done.
+        """Return the time at which speed measurement starts and the number of units done then; None without new units.
 
-        If all units arrived in one report, the measurement starts at the beginning and includes loading.
+        If one report contained all new units, the measurement starts at the beginning of the step and includes loading.
         """
         if self.loaded is None:
             return None
@@ -77,7 +78,7 @@ def describe_progress(progress: Progress, pace: Pace) -> str:
 
 
 def describe_speed(progress: Progress, pace: Pace) -> str:
-    """Return speed, padding and note of a report, without those that are unknown."""
+    """Return the speed, padding and note of a report as text; unknown values are omitted."""
     rate = pace.rate
     speed = "" if rate is None else f"{rate:,.0f}/s" if rate >= 1 else f"{60 * rate:,.1f}/min"
     padding = f"padding {progress.padding:.1%}" if progress.padding else ""
@@ -85,7 +86,7 @@ def describe_speed(progress: Progress, pace: Pace) -> str:
 
 
 def describe_duration(seconds: float) -> str:
-    """Return a duration as text, rounded up to minutes.
+    """Return a duration as text, rounded up to whole minutes; above 90 minutes, in hours.
 
     >>> describe_duration(40), describe_duration(200), describe_duration(9000)
     ('1 minute', '4 minutes', '2.5 hours')

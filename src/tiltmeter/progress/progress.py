@@ -1,4 +1,4 @@
-"""The interface of progress: a step has a label and reports how many of its units are done."""
+"""The interface for progress: a step has a label and reports how many of its units (such as questions) are done."""
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """The number of units of a step that are done, and the total (None if unknown).
+    """A progress report: the number of units of a step that are done, and the total number (None if unknown).
 
-    `padding` is the share of padding in a model's batches; `note` is additional text, such as a training loss.
+    `padding` is the share of padding tokens in a model's batches; `note` is additional text, such as a training loss.
     """
 
     done: int
@@ -19,7 +19,8 @@ class Progress:
 
 
 ReportProgress = Callable[[Progress], None]
-# Called with a label when a step begins; the context manager returns the function that receives progress reports.
+# A function that is called with a label when a step begins. It returns a context manager, which provides the function
+# that receives the progress reports of the step.
 ShowProgress = Callable[[str], AbstractContextManager[ReportProgress]]
 
 

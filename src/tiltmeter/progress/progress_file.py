@@ -1,4 +1,4 @@
-"""Progress in a file, for the studio: one process writes it, at most ten times per second, and others read it."""
+"""A progress file for the studio: one process writes the file, at most ten times per second, and others read it."""
 
 import json
 import threading
@@ -15,14 +15,15 @@ from tiltmeter.progress.pace import Pace
 from tiltmeter.progress.progress import Progress, ReportProgress
 
 SECONDS_BETWEEN_WRITES = 0.1
-# The largest share of a run's time that may be spent on interim values.
+# The maximum share of a run's time that may be spent on computing interim values.
 _VALUES_SHARE = 0.05
 
 
 class ProgressFile:
-    """The progress of a run: model, number of answered questions, and interim values of the answered items.
+    """The progress of a run, for a file: the current model, the number of answered questions, and interim values.
 
-    Inside the context `write_periodically`, a thread writes the file whenever the progress has changed.
+    Interim values are the measures of the items answered up to now. Inside the context `write_periodically`, a thread
+    writes the file whenever the progress has changed.
     """
 
     def __init__(self, path: Path, clock: Callable[[], float] = time.monotonic) -> None:
@@ -56,7 +57,7 @@ class ProgressFile:
 
     @contextmanager
     def watch(self, label: str) -> Iterator[ReportProgress]:
-        """Record the stage of one model; pass this method to `evaluate` as `watch`."""
+        """Record the progress of one model or head as a stage; pass this method to `evaluate` as argument `watch`."""
         stage = Pace(label, self._clock)
         self.stages.append(stage)
         self._enter("loading")
@@ -70,7 +71,10 @@ class ProgressFile:
         self._enter("measuring")
 
     def record_interim_values(self, values: Callable[[], Sequence[Any]]) -> None:
-        """Record interim values (dataclasses), unless computing them again so soon would slow down the run."""
+        """Call `values` and record the interim values (dataclasses); do nothing if the last call was too recent.
+
+        This limits the time that the run spends on interim values.
+        """
         began = self._clock()
         if began < self._next_values:
             return
@@ -80,18 +84,18 @@ class ProgressFile:
         self._changed = True
 
     def tell(self, sentence: str) -> None:
-        """Record a message about requests and cost; pass this method to `evaluate` as `tell`."""
+        """Record a message about requests and cost; pass this method to `evaluate` as the argument `tell`."""
         self._messages.append(sentence)
         self._changed = True
 
     def flush(self) -> None:
         """Write the file if the progress has changed."""
         if self._changed:
-            # Reset before reading the state, so that concurrent changes are written next time.
+            # Reset the flag before reading the state, so that a change during the write is written next time.
             self._changed = False
             try:
                 write_text(self._path, json.dumps(self._build_state(), ensure_ascii=False))
-            except (OSError, TiltmeterError):  # Windows cannot replace a file that is being read; the run must go on
+            except (OSError, TiltmeterError):  # Windows cannot replace an open file; try again later
                 self._changed = True
 
     def _enter(self, phase: str) -> None:
@@ -106,7 +110,7 @@ class ProgressFile:
             "phase": self._phase,
             "seconds": round(now - self.began, 1),
             "label": stage.label if stage else "",
-            # A model with a next-sentence head has two stages, which count as one model.
+            # A model with a next-sentence head has two stages, one per head. They count as one model.
             "model": len({known.label.rpartition(" (")[0] for known in self.stages}),
             "answered": stage.done if stage else 0,
             "questions": (stage.total or 0) if stage else 0,

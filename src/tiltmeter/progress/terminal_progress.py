@@ -1,4 +1,4 @@
-"""Progress on standard error: a bar in a terminal, or a line per minute in a log file."""
+"""Progress on standard error: a bar if it is a terminal, otherwise one line per minute."""
 
 import sys
 import time
@@ -10,20 +10,20 @@ from tiltmeter.printable_text import create_plain_console
 from tiltmeter.progress.pace import Pace, describe_progress, describe_speed
 from tiltmeter.progress.progress import Progress, ReportProgress
 
-if TYPE_CHECKING:  # rich is slow to import, and most commands show no progress
+if TYPE_CHECKING:  # imported only when needed: rich is slow to import, and most commands show no progress
     from rich.console import Console
 
 SECONDS_BETWEEN_BARS = 0.2
-"""Minimum time between two updates of a bar."""
+"""Minimum number of seconds between two updates of a bar."""
 SECONDS_BETWEEN_LINES = 60.0
-"""Time between two lines in a log file."""
+"""Minimum number of seconds between two lines in a log file."""
 MIN_DOWNLOAD = 1_000_000
-"""Bytes; smaller downloads have no progress bar."""
+"""Minimum size in bytes of a download with a progress bar."""
 
 
 @contextmanager
 def show_in_terminal(label: str) -> Iterator[ReportProgress]:
-    """Show a progress bar if standard error is a terminal, otherwise print log lines."""
+    """Show a progress bar if standard error is a terminal, otherwise print a line per minute."""
     console = create_plain_console(stderr=True)
     with _show_bar(label, console) if console.is_terminal else _show_lines(label, console) as report:
         yield report
@@ -31,7 +31,7 @@ def show_in_terminal(label: str) -> Iterator[ReportProgress]:
 
 @contextmanager
 def show_download(label: str) -> Iterator[ReportProgress]:
-    """Show a progress bar in bytes if standard error is a terminal and the file is large."""
+    """Show a progress bar that counts bytes, if standard error is a terminal and the file is large."""
     with ExitStack() as stack:
         update: ReportProgress | None = None
 

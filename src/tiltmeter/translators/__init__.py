@@ -1,6 +1,7 @@
-"""Machine translation systems, one module each; storage, cost and batching of translations.
+"""Machine translation systems, with one module per system; storage, cost and batching of translations.
 
-Other packages add systems by entry points in the group `tiltmeter.translators`, which name a `TranslationSystem`.
+Another package adds a system with an entry point in the group `tiltmeter.translators` that refers to a
+`TranslationSystem`.
 """
 
 from collections.abc import Callable
@@ -30,10 +31,10 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TranslationSystem:
-    """A translation system with a name such as `deepl`, or with name and argument such as `nllb:MODEL`.
+    """A translation system. Users select a system by its name, such as `deepl`, or with an argument: `nllb:MODEL`.
 
-    `argument` names the argument in messages; it is empty if there is none. `open` is called with the argument, if any.
-    For a system that `is_local`, `open` also takes the options of local models.
+    `argument` is the name of the argument in messages; it is empty if the system has no argument. `open` is called with
+    the argument, if the system has one. If `is_local` is true, `open` also accepts the options of local models.
     """
 
     open: Callable[..., Translator]
@@ -42,7 +43,7 @@ class TranslationSystem:
 
 
 def _describe_builtin(module: str, opener: str, argument: str = "", *, is_local: bool = False) -> TranslationSystem:
-    # Import lazily, because torch is slow to import and the services need optional packages.
+    # Import the module on first use, because torch is slow to import and the services need optional packages.
     def open_system(*arguments: str, **options: object) -> Translator:
         translator: Translator = getattr(import_module(f"{__name__}.{module}"), opener)(*arguments, **options)
         return translator
@@ -72,8 +73,8 @@ def open_translator(
 ) -> Translator:
     """Open the translation system `name`, for example `deepl` or `nllb:MODEL`.
 
-    The options apply to local models only and are rejected for other systems. `beams` is the beam width (None: as in
-    the model's generation config); the others are those of `open_model`.
+    The options apply to local models only; other systems reject them. `beams` is the beam width; None means the value
+    in the model's generation config. The other options are those of `open_model`.
     """
     system = validate_system_name(name)
     scheme, _, argument = name.partition(":")
@@ -88,7 +89,7 @@ def open_translator(
 
 
 def validate_system_name(name: str) -> TranslationSystem:
-    """Return the translation system of a name; raise a UsageError if the name or its argument is wrong."""
+    """Return the translation system that `name` selects; raise a UsageError if the name or its argument is wrong."""
     scheme, _, argument = name.partition(":")
     system = _list_systems().get(scheme)
     if system is not None and bool(argument) == bool(system.argument):

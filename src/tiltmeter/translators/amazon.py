@@ -9,12 +9,12 @@ from tiltmeter.http_client.retries import TransientError, call_with_retries, is_
 from tiltmeter.translators.translator_protocol import Price, ServiceTranslator, import_extra
 
 SERVICE = "Amazon Translate"
-# Transient errors that have HTTP status 400.
+# Errors that are transient although their HTTP status is 400.
 _THROTTLED = ("ThrottlingException", "TooManyRequestsException", "LimitExceededException")
 
 
 class AmazonTranslator(ServiceTranslator):
-    """Amazon Translate; `endpoint` overrides its address."""
+    """Amazon Translate; `endpoint` overrides the address of the service."""
 
     name = "amazon"
     price = Price(15.0, "USD", "AWS price list for standard text translation, 2024")
@@ -22,7 +22,8 @@ class AmazonTranslator(ServiceTranslator):
 
     def __init__(self, endpoint: str | None = None) -> None:
         self.key = "amazon"
-        # The word to keep untranslated, and the name of its terminology after the import.
+        # The word to keep untranslated, and the name of the imported terminology for this word (empty before the
+        # import).
         self._protected = self._terminology = ""
         boto3 = import_extra("boto3", "amazon", SERVICE)
         self._errors = import_extra("botocore.exceptions", "amazon", SERVICE)
@@ -38,13 +39,13 @@ class AmazonTranslator(ServiceTranslator):
             raise UsageError(f"{SERVICE} cannot be set up from your AWS configuration: {error}.") from error
 
     def translate(self, texts: Sequence[str], language: str) -> list[str]:
-        """Return the translations, with one request per text."""
+        """Return the translations; one request is sent per text."""
         if self._protected and not self._terminology:
             self._terminology = call_with_retries(lambda: self._import_terminology(language), SERVICE)
         return [call_with_retries(lambda text=text: self._send(text, language), SERVICE) for text in texts]  # type: ignore[misc]
 
     def with_protected_word(self, word: str, language: str) -> "AmazonTranslator":
-        """Return the same service with a custom terminology that keeps `word`; it is imported on first use."""
+        """Return a copy that keeps `word` untranslated with a custom terminology, which is imported on first use."""
         other = copy(self)
         other._protected = word
         other.key = f"amazon terminology {word} {language}"
@@ -69,7 +70,7 @@ class AmazonTranslator(ServiceTranslator):
         return translation
 
     def _call(self, call: Callable[[], Any], failure: str) -> Any:
-        """Send a request and translate errors of boto3; `failure` says in messages what the service did not do."""
+        """Send a request, and convert errors of boto3 to ours; messages contain `failure`, for example "rejected …"."""
         errors = self._errors
         try:
             return call()

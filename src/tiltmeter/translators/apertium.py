@@ -1,4 +1,4 @@
-"""Apertium, a rule-based translation system, as a local program."""
+"""Apertium, a rule-based translation system that is installed as a local program."""
 
 import hashlib
 import re
@@ -42,29 +42,30 @@ class ApertiumTranslator:
 
     @cached_property
     def key(self) -> str:
-        """The program's version and a hash of its dictionaries and rules, if their files are found."""
+        """The key of stored translations: the program's version, and a hash of its data files, if found."""
         version = _run_apertium(["-V"], "").strip()
         digest = hashlib.sha256()
         for file in _list_data_files(self.mode):
             digest.update(file.read_bytes())
-        # "by paragraph" distinguishes these translations from those in which texts of a batch influenced each other.
+        # "by paragraph" distinguishes these translations from stored translations in which the texts of a batch
+        # influenced each other.
         return f"apertium {self.mode} {version} {digest.hexdigest()[:16]} by paragraph"
 
     def check(self, language: str) -> None:
-        """Raise a UsageError unless the direction leads from the source language to this language."""
+        """Raise a UsageError unless this direction translates from the source language to `language`."""
         source, _, target = self.mode.partition("-")
         if source not in _list_codes(self.source) or target.partition("_")[0] not in _list_codes(language):
             start = "English" if self.source == SOURCE else repr(self.source)
             raise UsageError(f"Apertium's direction {self.mode} does not lead from {start} to {language!r}.")
 
     def with_source_language(self, language: str) -> "ApertiumTranslator":
-        """Return the same direction; `check` will compare it with this source language."""
+        """Return a copy with another source language; `check` raises an error if the direction does not start there."""
         other = copy(self)
         other.source = language
         return other
 
-    def translate(self, texts: Sequence[str], language: str) -> list[str]:  # noqa: ARG002 - the mode has it
-        """Translate all texts in one call of the program; unknown words stay untranslated."""
+    def translate(self, texts: Sequence[str], language: str) -> list[str]:  # noqa: ARG002 - the mode includes it
+        """Translate all texts in one call of the program; words that are not in the dictionary stay untranslated."""
         # Separate texts by an empty line, because rules apply across a single line break.
         paragraphs = [" ".join(text.split()) for text in texts]
         translated = _run_apertium(["-u", self.mode], _BREAK.join(paragraphs) + _BREAK)
@@ -86,7 +87,7 @@ def _run_apertium(arguments: Sequence[str], text: str) -> str:
 
 
 def _list_data_files(mode: str) -> list[Path]:
-    """Return the pipeline file of the direction and the files that it refers to."""
+    """Return the pipeline file of a direction, and the files that the pipeline file refers to."""
     program = Path(shutil.which(PROGRAM) or PROGRAM).resolve()
     pipeline = program.parents[1] / "share" / "apertium" / "modes" / f"{mode}.mode"
     if not pipeline.is_file():

@@ -1,4 +1,4 @@
-"""Translation in batches, with a store: stored translations are reused, and each new batch is stored."""
+"""Translate sentences in batches: stored translations are reused, and the translations of each batch are stored."""
 
 from collections.abc import Iterable, Sequence
 
@@ -9,7 +9,7 @@ from tiltmeter.translators.translator_protocol import Translator
 
 
 def list_pending(translator: Translator, texts: Iterable[str], language: str, store: TranslationStore) -> list[str]:
-    """Return the distinct sentences without a stored translation."""
+    """Return the sentences without a stored translation, each once."""
     wanted = list(dict.fromkeys(texts))
     stored = store.get(translator.key, language, wanted)
     return [text for text in wanted if text not in stored]
@@ -22,7 +22,7 @@ def translate_all(
     store: TranslationStore,
     report: ReportProgress = ignore_progress,
 ) -> dict[str, str]:
-    """Return the translations by sentence, without sentences for which the system returned no translation."""
+    """Return a dictionary from sentences to translations; omit sentences that the system did not translate."""
     wanted = list(dict.fromkeys(texts))
     translations = store.get(translator.key, language, wanted)
     report(Progress(len(translations), len(wanted)))
@@ -45,7 +45,7 @@ def _translate_batch(
     translator: Translator, batch: Sequence[str], language: str, store: TranslationStore
 ) -> dict[str, str]:
     with store.lock(translator.key, language):
-        # Another run may have translated some of the sentences in the meantime.
+        # Look again, because another run may have translated some of the sentences in the meantime.
         stored = store.get(translator.key, language, batch)
         missing = [text for text in batch if text not in stored]
         if not missing:
@@ -64,7 +64,7 @@ def _translate_batch(
 
 
 def _read_translation(value: object, name: str) -> str:
-    """Return a translation as text, empty if it is null; raise a ModelError if it is not a text.
+    """Return a translation, or an empty text for None; raise a ModelError for any other type of value.
 
     >>> _read_translation("Guten Tag.", "deepl"), _read_translation(None, "deepl")
     ('Guten Tag.', '')

@@ -1,4 +1,4 @@
-"""The cost of a paid translation service, reported before anything is sent."""
+"""The cost of a paid translation service; the cost is reported before any sentence is sent."""
 
 from collections.abc import Mapping, Sequence
 
@@ -7,12 +7,15 @@ from tiltmeter.translators.translator_protocol import Translator
 
 
 def count_characters(pending: Mapping[str, Sequence[str]]) -> int:
-    """Return the number of characters of all sentences, including spaces and punctuation, as services bill them."""
+    """Return the number of characters of all sentences; spaces and punctuation count, because services bill them."""
     return sum(len(text) for texts in pending.values() for text in texts)
 
 
 def require_consent(yes: bool, translator: Translator, pending: Mapping[str, Sequence[str]]) -> None:
-    """Raise a UsageError that states the cost of the pending sentences (by language), unless `yes` is set."""
+    """Raise a UsageError that states the cost of the translations, unless `yes` is set or nothing has to be paid.
+
+    `pending` maps each target language to the sentences that have to be translated.
+    """
     price = translator.price
     count = count_characters(pending)
     if price is None or yes or not count:

@@ -1,4 +1,7 @@
-"""DeepL through its Python package, with the key in DEEPL_AUTH_KEY and an optional server in DEEPL_SERVER_URL."""
+"""DeepL, through its Python package.
+
+The environment variable DEEPL_AUTH_KEY contains the key, and DEEPL_SERVER_URL the address of another server, if any.
+"""
 
 import os
 from collections.abc import Sequence
@@ -12,7 +15,7 @@ SERVICE = "DeepL"
 
 
 class DeepLTranslator(ServiceTranslator):
-    """DeepL's default model for a language, without glossary or formality setting."""
+    """DeepL with its default model for each language, without glossary or formality setting."""
 
     name = "deepl"
     key = "deepl"
@@ -32,19 +35,19 @@ class DeepLTranslator(ServiceTranslator):
         self._record_retry_after()
 
     def with_source_language(self, language: str) -> Self:
-        """Return the same service with another source language."""
+        """Return a copy of this translator with another source language."""
         other = super().with_source_language(language)
         other._record_retry_after()
         return other
 
     def translate(self, texts: Sequence[str], language: str) -> list[str]:
-        """Return the translations, in one request."""
+        """Return the translations; one request is sent for all texts."""
         return call_with_retries(lambda: self._send(list(texts), language), SERVICE)
 
     def _send(self, texts: list[str], language: str) -> list[str]:
         self._retry_after = None
         try:
-            target = "EN-US" if language == SOURCE else language.upper()  # DeepL needs a variety of English
+            target = "EN-US" if language == SOURCE else language.upper()  # DeepL requires a variety of English
             results = self._client.translate_text(texts, source_lang=self.source.upper(), target_lang=target)
         except self._deepl.AuthorizationException as error:
             raise UsageError(f"{SERVICE} rejected the key in DEEPL_AUTH_KEY; set it to a valid key.") from error
@@ -53,14 +56,14 @@ class DeepLTranslator(ServiceTranslator):
             if error.should_retry or is_transient(error.http_status_code or 0):
                 raise TransientError(reason, parse_retry_after(self._retry_after)) from error
             raise ModelError(f"{SERVICE} cannot translate into {language!r}: {reason}.") from error
-        except (LookupError, TypeError, ValueError) as error:  # the package does not validate the reply
+        except (LookupError, TypeError, ValueError) as error:  # the package fails on an invalid reply
             raise ModelError(
                 f"The reply of {SERVICE} is not in the expected format ({error}); it was ignored."
             ) from error
         return [result.text for result in results]
 
     def _record_retry_after(self) -> None:
-        """Record the Retry-After header of each response, because the package's errors do not contain it."""
+        """Record the Retry-After header of each response, because the package's errors do not contain the header."""
         session = getattr(getattr(self._client, "_client", None), "_session", None)
         if session is None:
             return  # another version of the package; Retry-After is ignored

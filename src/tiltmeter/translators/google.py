@@ -1,4 +1,4 @@
-"""Google Cloud Translation (Basic) through its Python package, with application default credentials."""
+"""Google Cloud Translation (Basic), through its Python package with Google's "application default credentials"."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -11,7 +11,7 @@ SERVICE = "Google Translate"
 
 
 class GoogleTranslator(ServiceTranslator):
-    """Google's neural translation model; `endpoint` and `credentials` override the defaults."""
+    """Google's neural translation model; `endpoint` and `credentials` override those of the Python package."""
 
     name = "google"
     key = "google nmt"
@@ -33,17 +33,17 @@ class GoogleTranslator(ServiceTranslator):
             ) from error
 
     def translate(self, texts: Sequence[str], language: str) -> list[str]:
-        """Return the translations, in one request."""
+        """Return the translations; one request is sent for all texts."""
         return call_with_retries(lambda: self._send(list(texts), language), SERVICE)
 
     def _send(self, texts: list[str], language: str) -> list[str]:
         try:
-            # The default format is HTML, in which an apostrophe is returned as &#39;.
+            # Request plain text. The default format is HTML, in which an apostrophe is returned as &#39;.
             results = self._client.translate(
                 texts, target_language=language, source_language=self.source, format_="text", model="nmt"
             )
         except self._errors.GoogleAPICallError as error:
-            # Per-user rate limits have status 403, not 429.
+            # Errors about a rate limit per user have the HTTP status 403 instead of 429.
             if is_transient(int(error.code or 0)) or _is_rate_limit(error):
                 headers = getattr(error.response, "headers", {})
                 raise TransientError(_get_reason(error), parse_retry_after(headers.get("Retry-After"))) from error

@@ -26,7 +26,7 @@ class LibreTranslator(ServiceTranslator):
         self.name = self.key = f"libretranslate:{redact_address(self._url)}"
 
     def translate(self, texts: Sequence[str], language: str) -> list[str]:
-        """Return the translations, in one request."""
+        """Return the translations; one request is sent for all texts."""
         content: dict[str, Any] = {"q": list(texts), "source": self.source, "target": language, "format": "text"}
         secret = os.environ.get("LIBRETRANSLATE_API_KEY", "")
         if secret:
@@ -39,7 +39,7 @@ class LibreTranslator(ServiceTranslator):
 
 
 class ApyTranslator(ServiceTranslator):
-    """An Apertium APY server; unknown words stay untranslated."""
+    """An Apertium APY server; words that are not in the server's dictionary stay untranslated."""
 
     price = None
     batch_size = 1
@@ -49,7 +49,7 @@ class ApyTranslator(ServiceTranslator):
         self.name = self.key = f"apy:{redact_address(self._url)}"
 
     def translate(self, texts: Sequence[str], language: str) -> list[str]:
-        """Return the translations, with one request per text."""
+        """Return the translations; one request is sent per text."""
         return [self._send(text, language) for text in texts]
 
     def _send(self, text: str, language: str) -> str:

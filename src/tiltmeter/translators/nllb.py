@@ -1,4 +1,4 @@
-"""Local translation models that take the target language as first token: NLLB, M2M100, mBART-50."""
+"""Local translation models whose first output token is the target language: NLLB, M2M100, mBART-50."""
 
 from collections.abc import Sequence
 from copy import copy
@@ -60,7 +60,8 @@ MBART = {
     "tr": "tr_TR",
     "uk": "uk_UA",
 }
-# Maximum number of generated tokens; for GEST's sentences of about a dozen words, longer output is degenerate.
+# Maximum number of generated tokens. GEST's sentences have about a dozen words, so longer output is
+# degenerate text, for example a repetition.
 MAX_NEW_TOKENS = 200
 _CPU_BATCH_SIZE = 16
 _GPU_BATCH_SIZE = 128
@@ -68,18 +69,18 @@ _GPU_BATCH_SIZE = 128
 
 @dataclass(frozen=True, slots=True)
 class LanguageCodes:
-    """The language codes of a tokenizer; `token` formats a code as the first token of a translation."""
+    """The language codes of a tokenizer; `token` is the format of a code as the first token of a translation."""
 
     english: str
     codes: dict[str, str]
     token: str = "{}"
 
     def code(self, language: str) -> str:
-        """Return the code of a language; an unlisted language is used as the code."""
+        """Return the code of a language; a language that is not in `codes` is returned unchanged."""
         return self.codes.get(language, language)
 
     def target(self, language: str) -> str:
-        """Return the token of a language."""
+        """Return the token for a target language."""
         return self.token.format(self.code(language))
 
 
@@ -91,10 +92,10 @@ LANGUAGE_CODES = (
 
 
 class NllbTranslator:
-    """An encoder-decoder whose translations start with the token of the target language.
+    """An encoder-decoder model whose translations start with the token of the target language.
 
-    Decoding follows the model's generation config (greedy by default, as for NLLB) or uses `beams` beams; it never
-    samples.
+    Decoding never samples. The beam width is `beams`, or the value in the model's generation config. Without a
+    value, as for NLLB, decoding is greedy.
     """
 
     price = None
@@ -111,7 +112,7 @@ class NllbTranslator:
 
     @property
     def key(self) -> str:
-        """The digests of the model and its generation config, and the decoding options."""
+        """The key of stored translations: digests of the model and its generation config, and the decoding options."""
         generation = [self._model.checkpoint.folder / GENERATION_CONFIG_NAME]
         files = compute_files_digest(file for file in generation if file.is_file())
         model = self._model.fingerprint("seq2seq")
@@ -123,7 +124,7 @@ class NllbTranslator:
         self._find_language_token(language)
 
     def with_source_language(self, language: str) -> "NllbTranslator":
-        """Return the same model with another source language."""
+        """Return a copy of this translator with another source language."""
         if self._id(token := self._codes.target(language)) is None:
             raise UsageError(
                 f"{self._model.name} cannot translate from {language!r}: its tokenizer has no token {token}."
@@ -175,7 +176,7 @@ class NllbTranslator:
 def open_nllb(
     name: str, *, beams: int | None = None, device: str = "auto", dtype: str = "auto", trust_remote_code: bool = False
 ) -> NllbTranslator:
-    """Open a translation model; `name` is a folder or a hub id (`id@revision`)."""
+    """Open a translation model; `name` is a folder or a hub id (`id` or `id@revision`)."""
     model = open_model(
         name, kind="seq2seq", device=device, dtype=dtype, trust_remote_code=trust_remote_code, cache=get_cache_folder()
     )

@@ -6,11 +6,14 @@ from urllib.parse import quote, urlsplit, urlunsplit
 from tiltmeter.errors import UsageError
 
 LOGIN = "TILTMETER_TRANSLATOR_LOGIN"
-"""The environment variable with user name and password (NAME:PASSWORD) for addresses without a login."""
+"""The environment variable that contains NAME:PASSWORD, the login for addresses without a login."""
 
 
 def normalise_url(url: str) -> str:
-    """Return the URL without a trailing slash and with the login from `LOGIN`; raise a UsageError if it is invalid."""
+    """Return the URL without a trailing slash; add the login from `LOGIN` if the URL has none.
+
+    Raises a UsageError if the URL is invalid.
+    """
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.netloc:
         raise UsageError(f"{url!r} is not an http(s) address; use for example http://localhost:5000.")
@@ -21,5 +24,5 @@ def normalise_url(url: str) -> str:
 
 
 def has_password(url: str) -> bool:
-    """Return whether an address contains a user name or a password."""
+    """Return whether a URL contains a login: a user name, with or without a password."""
     return "://" in url and "@" in urlsplit(url).netloc

@@ -1,6 +1,6 @@
-"""Files of translations: CSV with the columns `from` and `to`, or text lines `source ||| translation`.
+"""Read files of translations: CSV files with the columns `from` and `to`, or text files.
 
-Files whose name ends in `.txt` have lines, as the translations released with WinoMT.
+The name of a text file ends in `.txt`. Each of its lines is `source ||| translation`, as in the files of WinoMT.
 """
 
 import unicodedata
@@ -20,9 +20,10 @@ _DIVIDER = " ||| "
 
 @dataclass(frozen=True, slots=True)
 class TranslationFile:
-    """The translations of a file by source; both are normalised with `normalize_text`.
+    """The translations of a file, as a dictionary from source sentences to translations.
 
-    `repeated` counts the rows whose source occurs in an earlier row; the last translation is used.
+    Sources and translations are normalised with `normalize_text`. `repeated` is the number of rows whose source also
+    occurs in an earlier row; of several translations, the last one is used.
     """
 
     translations: dict[str, str]
@@ -34,7 +35,7 @@ class TranslationFile:
 
 
 def normalize_text(text: str) -> str:
-    """Return the text in Unicode normalisation form C, with single spaces.
+    """Return the text in Unicode normalisation form C; each run of white space becomes one space.
 
     >>> normalize_text(" Cafe\\u0301  at noon ")
     'Café at noon'
@@ -70,7 +71,7 @@ def _read_lines(path: Path) -> list[tuple[str, str]]:
 
 
 class FileTranslator:
-    """A translator that takes its translations from a file."""
+    """A translator that reads its translations from a file."""
 
     price = None
     batch_size = 1000
@@ -87,7 +88,7 @@ class FileTranslator:
         """Accept every language, because the file does not name its language."""
 
     def with_source_language(self, language: str) -> "FileTranslator":  # noqa: ARG002 - the file has one direction
-        """Return the same translator."""
+        """Return this translator unchanged, because the file has one fixed source language."""
         return self
 
     def list_untranslatable(self, texts: Iterable[str]) -> list[str]:

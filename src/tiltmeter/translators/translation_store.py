@@ -1,4 +1,4 @@
-"""A persistent store of translations, so that no sentence is sent (or paid for) twice."""
+"""A persistent store of translations, so that no sentence is sent to a service and paid for twice."""
 
 import hashlib
 from collections.abc import Iterable, Mapping
@@ -24,8 +24,8 @@ CREATE TABLE IF NOT EXISTS translations (
 _CHECKSUM = "checksum_of({})".format(
     ", ".join(f"CAST({name} AS BLOB)" for name in ("system", "language", "source", "translation", "made"))
 )
-# Keep the first translation, so that results do not change if a sentence is sent again, but replace a damaged or empty
-# one.
+# Keep an existing translation, so that results do not change if a sentence is sent again. Replace an existing
+# translation only if it is damaged or empty.
 _INSERT = f"""
 INSERT INTO translations VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE
 SET translation = excluded.translation, made = excluded.made, checksum = excluded.checksum
@@ -34,19 +34,20 @@ WHERE checksum IS NOT {_CHECKSUM} OR trim(translation) = ''
 
 
 class TranslationStore(CacheDatabase):
-    """Translations by system, language and sentence, in one SQLite file that several runs can use at once.
+    """Translations in one SQLite file; the key is the system, the target language and the sentence.
 
-    Each `put` is one transaction; a killed process loses at most its current request.
+    Several runs can use the file at once. Each `put` is one transaction, so a killed process loses at most the
+    translations of its current request.
     """
 
     def __init__(self, path: Path | str) -> None:
         self.path = Path(path)
-        # Sync every commit to disk (FULL), because translations may have been paid for.
+        # Write every transaction to disk at once (FULL), because translations may have been paid for.
         remedy = "move it away, or set TILTMETER_CACHE to another folder"
         super().__init__(str(path), _SCHEMA, synchronous="FULL", contents="translations", remedy=remedy)
 
     def get(self, system: str, language: str, sources: Iterable[str]) -> dict[str, str]:
-        """Return the stored, undamaged translations of these sentences, by sentence."""
+        """Return a dictionary from sentences to stored translations; omit missing and damaged translations."""
         query = (
             "SELECT source, translation FROM translations "
             f"WHERE system = ? AND language = ? AND checksum = {_CHECKSUM} AND trim(translation) <> '' AND source IN"
@@ -61,12 +62,12 @@ class TranslationStore(CacheDatabase):
             self._db.executemany(_INSERT, [(*row, compute_checksum(*row)) for row in rows])
 
     def find_creation_times(self, system: str, language: str) -> tuple[str, str] | None:
-        """Return the times of the first and last translation by a system into a language; None if there are none."""
+        """Return the times of the first and last translation by a system into a language; None without translations."""
         query = "SELECT min(made), max(made) FROM translations WHERE system = ? AND language = ?"
         first, last = self._db.execute(query, [system, language]).fetchone()
         return None if first is None else (first, last)
 
     def lock(self, system: str, language: str) -> FileLock:
-        """Return a lock to hold from `get` to `put`, so that two runs do not pay for the same translations."""
+        """Return a lock; a run holds it from `get` to `put`, so that two runs do not pay for the same translations."""
         name = hashlib.sha256(f"{system}\n{language}".encode()).hexdigest()[:16]
         return FileLock(f"{self.path}.{name}.lock", mode=get_lock_mode(self.path))

@@ -1,4 +1,4 @@
-"""The protocol `Translator`, its extensions, and helper functions for implementations."""
+"""The protocol `Translator`, its extensions, and helper functions for translation systems."""
 
 from collections.abc import Iterable, Sequence
 from copy import copy
@@ -10,7 +10,7 @@ from tiltmeter.errors import UsageError
 
 SOURCE = "en"
 
-# ISO 639-3 codes, for systems that need them; the codes of other languages are passed on unchanged.
+# Maps ISO 639-1 codes to ISO 639-3 codes, for systems that need three letters. Other codes are used unchanged.
 THREE_LETTERS = {
     "ar": "ara",
     "be": "bel",
@@ -39,7 +39,7 @@ THREE_LETTERS = {
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """The price of a service per million characters, and its source."""
+    """The price of a service per million characters, and the price list that states the price."""
 
     per_million: float
     currency: str
@@ -47,31 +47,34 @@ class Price:
 
 
 class Translator(Protocol):
-    """A system that translates sentences, from English unless it is a `SourceTranslator` with another language."""
+    """A system that translates sentences; the source language is English, unless `with_source_language` changed it."""
 
     @property
     def name(self) -> str:
-        """The name in results."""
+        """The name of the system in results."""
 
     @property
     def key(self) -> str:
-        """The key of stored translations: everything except sentence and language that a translation depends on."""
+        """The key of stored translations.
+
+        The key identifies everything that a translation depends on, except the sentence and the target language.
+        """
 
     @property
     def price(self) -> Price | None:
-        """The price; None if the system is free."""
+        """The price of translations; None if the system is free."""
 
     @property
     def batch_size(self) -> int:
         """The maximum number of sentences per request."""
 
     def check(self, language: str) -> None:
-        """Raise a UsageError for an unsupported target language, if this is known without a request."""
+        """Raise a UsageError if the target language is unsupported; do nothing if only the service knows."""
 
     def translate(self, texts: Sequence[str], language: str) -> list[str]:
-        """Return the translations of all texts in order; raise a ModelError if one fails.
+        """Return the translations in the order of the texts; raise a ModelError if a translation fails.
 
-        Null or empty translations of a service are returned unchanged; `translate_all` leaves these sentences out.
+        If a service returns None or an empty text, return that value unchanged; `translate_all` omits such sentences.
         """
 
 
@@ -80,7 +83,7 @@ class ProtectingTranslator(Translator, Protocol):
     """A system with a built-in way to leave a word untranslated."""
 
     def with_protected_word(self, word: str, language: str) -> Translator:
-        """Return the same system, configured to leave this word untranslated."""
+        """Return a copy of the system that leaves this word untranslated in translations into `language`."""
 
 
 @runtime_checkable
@@ -88,20 +91,20 @@ class SourceTranslator(Translator, Protocol):
     """A system that can translate from languages other than English."""
 
     def with_source_language(self, language: str) -> Translator:
-        """Return the same system with this source language; raise a UsageError if it is unsupported."""
+        """Return a copy of the system with this source language; raise a UsageError if the language is unsupported."""
 
 
 class ServiceTranslator:
-    """Base class of services and servers, which reject unsupported languages themselves."""
+    """Base class of translators that send requests to a server; the server rejects unsupported languages."""
 
     key: str
     source = SOURCE
 
     def check(self, language: str) -> None:
-        """Accept every language, because the list of supported ones is known to the service only."""
+        """Accept every language, because only the service knows which languages it supports."""
 
     def with_source_language(self, language: str) -> Self:
-        """Return the same service with another source language, which is part of its key."""
+        """Return a copy with another source language; the key of the copy contains the language."""
         other = copy(self)
         other.source = language
         other.key = f"{self.key} from {language}"
@@ -109,7 +112,7 @@ class ServiceTranslator:
 
 
 def with_source_language(translator: Translator, language: str) -> Translator:
-    """Return the translator with this source language; raise a UsageError if it supports only English."""
+    """Return the translator with this source language; raise a UsageError if the translator supports only English."""
     if language == SOURCE:
         return translator
     if not isinstance(translator, SourceTranslator):
@@ -124,11 +127,11 @@ class PartialTranslator(Translator, Protocol):
     """A system that can translate only some texts."""
 
     def list_untranslatable(self, texts: Iterable[str]) -> list[str]:
-        """Return the texts that it cannot translate."""
+        """Return the texts that the system cannot translate."""
 
 
 def import_extra(module: str, name: str, service: str) -> Any:
-    """Import a module of an optional package; if it is missing, raise a UsageError that names the extra `name`."""
+    """Import a module of an optional package; if the package is missing, raise a UsageError with the extra `name`."""
     try:
         return import_module(module)
     except ImportError as error:

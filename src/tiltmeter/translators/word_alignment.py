@@ -1,7 +1,7 @@
-"""Word alignment: which words of a translation correspond to which words of its source.
+"""Word alignment: find the words of a translation that correspond to the words of its source.
 
-The aligner is eflomal (Östling and Tiedemann 2016), which the extra `align` installs. It is GPL, so it is run as a
-separate program. It is trained on the same sentences that it aligns.
+The aligner is eflomal (Östling and Tiedemann 2016), which the extra `align` installs. Eflomal has the GPL licence, so
+it is run as a separate program. It is trained on the sentences that it aligns.
 """
 
 import shutil
@@ -19,7 +19,7 @@ from tiltmeter.forms.word_difference import find_word_spans
 from tiltmeter.text_files import split_lines
 
 PROGRAM = "eflomal-align"
-# With at least this many sentence pairs, an alignment is reliable enough for automatic changes, not only proposals.
+# Minimum number of sentence pairs for automatic changes; with fewer pairs, alignments are only good for proposals.
 ENOUGH_PAIRS = 1000
 
 Links = frozenset[tuple[int, int]]
@@ -27,7 +27,7 @@ Links = frozenset[tuple[int, int]]
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A word of a text with its character positions."""
+    """A word of a text; `start` and `end` are its character positions in the text."""
 
     text: str
     start: int
@@ -45,7 +45,11 @@ def tokenize_words(text: str) -> list[Token]:
 
 @dataclass(frozen=True, slots=True)
 class AlignedPair:
-    """A source and its translation, with the links (source, target) between their tokens in both directions."""
+    """The words of a source and of its translation, and the links between these words.
+
+    A link is a pair of word indices (source, target). `forward` are the links of an alignment from source to target,
+    `reverse` those of an alignment from target to source.
+    """
 
     source: tuple[Token, ...]
     target: tuple[Token, ...]
@@ -53,20 +57,23 @@ class AlignedPair:
     reverse: Links = frozenset()
 
     def linked(self, source: set[int], *, both: bool) -> set[int]:
-        """Return the target tokens linked with any of the source tokens, in `both` directions or in either one."""
+        """Return the indices of target words that are linked with at least one of the source words.
+
+        If `both`, a link must be in `forward` and in `reverse`; otherwise, one of them is enough.
+        """
         links = self.forward & self.reverse if both else self.forward | self.reverse
         return {target for token, target in links if token in source}
 
 
 @dataclass(frozen=True, slots=True)
 class Eflomal:
-    """The program eflomal-align at `path`."""
+    """The aligner eflomal; `path` is the path of its program `eflomal-align`."""
 
     path: Path
     name = "eflomal"
 
     def align(self, pairs: Sequence[tuple[str, str]]) -> list[AlignedPair]:
-        """Align each source with its translation. The training is random, so results differ slightly between runs."""
+        """Align each source with its translation. The training is random, so results differ slightly between calls."""
         tokenised = [(tuple(tokenize_words(source)), tuple(tokenize_words(target))) for source, target in pairs]
         usable = [place for place, (source, target) in enumerate(tokenised) if source and target]
         aligned = [AlignedPair(source, target) for source, target in tokenised]
@@ -95,7 +102,7 @@ class Eflomal:
 
 
 def find_aligner() -> Eflomal | None:
-    """Return the installed aligner, next to this Python or on the PATH; None if there is none."""
+    """Return the aligner that is installed next to this Python or on the PATH; None if no aligner is installed."""
     local = Path(sys.executable).parent / PROGRAM
     path = str(local) if local.is_file() else shutil.which(PROGRAM)
     return Eflomal(Path(path)) if path else None

@@ -16,7 +16,7 @@ from tiltmeter.reports.display_text import format_label
 from tiltmeter.runs.file_digests import describe_changed_files
 from tiltmeter.runs.manifest import ModelEntry, build_model_entry
 
-# The first of these attributes that a model has is its family.
+# The family of a model is the value of the first of these attributes that the model has.
 _FAMILY = ("family", "model type")
 _HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]{0,95}(/[A-Za-z0-9][\w.-]{0,95})?")
 _COMMIT = re.compile(r"[0-9a-f]{40}")
@@ -24,7 +24,7 @@ _COMMIT = re.compile(r"[0-9a-f]{40}")
 
 @dataclass(frozen=True, slots=True)
 class BoardModel:
-    """A model with its attributes, and the address of its model card if it is on the hub."""
+    """A model with its attributes; `card` is the address of its model card, empty if the model is not on the hub."""
 
     view: ModelView
     described: DescribedModel
@@ -45,10 +45,10 @@ class Board:
 
 
 def make_board(folders: Sequence[Path | str], *, reference: str = "", attributes: Path | None = None) -> Board:
-    """Build the board for the runs in folders and their subfolders.
+    """Build the board for all runs in these folders and their subfolders.
 
-    `reference` is the model that the others are tested against. `attributes` is a file with attributes of models; the
-    default is the plan.toml next to or above the runs.
+    `reference` is the model that all other models are tested against. `attributes` is a file with attributes of models;
+    the default is the file `plan.toml` in the folder of the runs or in a folder above.
     """
     runs, broken = find_runs(folders)
     given = find_run_attributes((run.folder for run in runs), attributes)
@@ -67,7 +67,7 @@ def make_board(folders: Sequence[Path | str], *, reference: str = "", attributes
 
 
 def _find_reference(name: str, columns: Sequence[BoardColumn], keys: Sequence[str]) -> str:
-    """Return the name of a model on the board; `name` is that name, or the name in its runs."""
+    """Return the name of the reference model on the board; `name` is its name on the board or in its runs."""
     if not name or name in keys:
         return name
     for column in columns:
@@ -78,7 +78,7 @@ def _find_reference(name: str, columns: Sequence[BoardColumn], keys: Sequence[st
 
 
 def _build_models(columns: Sequence[BoardColumn], keys: Sequence[str], given: ModelAttributes) -> list[BoardModel]:
-    """Build the models in the order of their names, each with the entry of its newest run."""
+    """Build the models of the board, sorted by name; the facts about a model come from its newest run."""
     newest: dict[str, BoardCell] = {}
     for column in columns:
         for cell in column.cells:
@@ -97,7 +97,7 @@ def _build_models(columns: Sequence[BoardColumn], keys: Sequence[str], given: Mo
 
 
 def build_card_url(name: str, revision: str | None) -> str:
-    """Return the address of a model's card on the hub; empty for files, servers, adapters and the embedded model.
+    """Return the address of a model's card on the hub; empty for models that are not a repository on the hub.
 
     >>> build_card_url("org/model@main", "0" * 40), build_card_url("models/mine", None)
     ('https://huggingface.co/org/model', '')

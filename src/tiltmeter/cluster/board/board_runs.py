@@ -1,4 +1,4 @@
-"""The runs of a board, with their manifests and their records over all items; tables of scores are not read here."""
+"""Read the runs of a board: their manifests and their records over all items, but not their tables of scores."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -21,7 +21,11 @@ from tiltmeter.text_files import expand_home, read_json
 
 @dataclass(frozen=True, slots=True)
 class BoardRun:
-    """A run: its folder, name on the board, finish time, manifest, records over all items, and changed files."""
+    """A run on the board.
+
+    `name` is its name on the board, and `finished` its finish time. `records` are the values over all items. `changed`
+    are the names of files that were changed after the run.
+    """
 
     folder: Path
     name: str
@@ -33,21 +37,22 @@ class BoardRun:
 
 @dataclass(frozen=True, slots=True)
 class BrokenRun:
-    """A run that cannot be shown, with the reason as a sentence."""
+    """A run that cannot be read; `reason` is a sentence."""
 
     name: str
     reason: str
 
 
 def find_runs(folders: Sequence[Path | str]) -> tuple[list[BoardRun], list[BrokenRun]]:
-    """Return the runs in folders and their subfolders, and the runs that cannot be read."""
+    """Return all runs in these folders and their subfolders, and a list of the runs that cannot be read."""
     runs: list[BoardRun] = []
     broken: list[BrokenRun] = []
     for name, folder in _name_folders(folders):
         try:
             runs.append(_read_run(folder, name))
         except TiltmeterError as error:
-            # The pages may be published, so they must not contain paths of this machine.
+            # Replace the path by the name, because the pages may be published and must not contain paths of this
+            # machine.
             broken.append(BrokenRun(name, str(error).replace(str(folder), name)))
     if not runs:
         given = ", ".join(str(folder) for folder in folders)
@@ -57,7 +62,7 @@ def find_runs(folders: Sequence[Path | str]) -> tuple[list[BoardRun], list[Broke
 
 
 def _name_folders(folders: Iterable[Path | str]) -> Iterator[tuple[str, Path]]:
-    """Yield the folders of runs, each once, with distinct names."""
+    """Yield the name and the path of each folder that contains a run; names are unique, and no folder occurs twice."""
     seen: set[Path] = set()
     given = [expand_home(folder) for folder in folders]
     names = shorten_names(str(folder.resolve()) for folder in given)
@@ -86,7 +91,7 @@ def _read_run(folder: Path, name: str) -> BoardRun:
 
 
 def _get_finish_time(manifest: Manifest, folder: Path) -> float:
-    """Return the finish time of a run; the modification time of its manifest if it is missing."""
+    """Return the finish time of a run; if the manifest has no valid finish time, the manifest's modification time."""
     try:
         finished = datetime.fromisoformat(manifest.finished)
         return (finished if finished.tzinfo else finished.replace(tzinfo=UTC)).timestamp()

@@ -1,8 +1,9 @@
 """The columns of the board: values share a column only if they are comparable.
 
 All values of a column have the same benchmark, part, language, primary measure, kind of model, protocol, answer type
-and data files; measures per token also need the same tokenizer. These are the rules of `comparing.comparability`.
-Pooled values share a column only if the same parts are pooled. A model of unknown kind has its own columns.
+and data files. For measures per token, the tokenizer must also be the same. These are the rules of
+`comparing.comparability`. Values that are pooled over parts share a column only if they are pooled over the same parts.
+A model of unknown kind has its own columns.
 """
 
 import hashlib
@@ -25,7 +26,8 @@ from tiltmeter.runs.manifest import DataSetFiles
 class ColumnKey:
     """The properties that all values of a column share.
 
-    `edition` is a digest of the data files, `alone` the model if its kind is unknown, `parts` the pooled parts.
+    `edition` is a digest of the data files. `alone` is the name of the model if its kind is unknown, else empty.
+    `parts` are the parts over which the values are pooled.
     """
 
     benchmark: str
@@ -42,7 +44,7 @@ class ColumnKey:
 
     @property
     def location(self) -> tuple[str, str, str]:
-        """Return benchmark, part and language."""
+        """Return the benchmark, the part and the language of the column."""
         return self.benchmark, self.part, self.language
 
     @property
@@ -57,7 +59,7 @@ class ColumnKey:
 
 @dataclass(frozen=True, slots=True, order=True)
 class SectionKey:
-    """The properties that all columns of a table share: kind of model, answer type, protocol."""
+    """The properties that all columns of a table on the board share: kind of model, answer type and protocol."""
 
     kind: str
     answers: str
@@ -68,8 +70,9 @@ class SectionKey:
 class BoardCell:
     """The value of one model in a column.
 
-    `rank` is its range of ranks among `ranked` models, None if it is not ranked. `relation` compares its distance from
-    the ideal with that of the reference model; `p_reference` is the corrected p-value of this test.
+    `ranked` is the number of ranked models in the column. `rank` is the model's range of ranks, or None if the model is
+    not ranked. `relation` compares the model's distance from the ideal with the distance of the reference model;
+    `p_reference` is the corrected p-value of this test.
     """
 
     model: str
@@ -83,7 +86,7 @@ class BoardCell:
 
     @property
     def distance(self) -> float:
-        """Return the distance from the ideal."""
+        """Return the distance of the value from the ideal value of the measure."""
         return abs(get_measure(self.record.measure).distance(self.record.value))
 
     @property
@@ -94,9 +97,10 @@ class BoardCell:
 
 @dataclass(frozen=True, slots=True)
 class BoardColumn:
-    """A column with its cells; `is_summary` is True for a whole benchmark, and False for a part that is pooled.
+    """A column with its cells.
 
-    `reference` is the model that the others are tested against; `paired` is True if all tests are paired by item.
+    `is_summary` is True if the column is for a whole benchmark, and False if it is for one of several parts.
+    `reference` is the model that all other models are tested against. `paired` is True if all tests are paired by item.
     """
 
     key: ColumnKey
@@ -108,7 +112,7 @@ class BoardColumn:
 
 @dataclass(slots=True)
 class _ColumnCells:
-    """The cells by column and model, collected from the runs."""
+    """The cells of all runs, grouped by column and model."""
 
     cells: dict[ColumnKey, dict[str, list[BoardCell]]] = field(default_factory=dict)
     parts: set[ColumnKey] = field(default_factory=set)
@@ -116,9 +120,9 @@ class _ColumnCells:
 
 
 def build_columns(runs: Sequence[BoardRun]) -> tuple[list[BoardColumn], list[str]]:
-    """Return the columns of runs, in the order of benchmark, part and language, and notes.
+    """Return the columns for these runs, sorted by benchmark, part and language, and a list of notes for the reader.
 
-    If a model was measured several times for a column, the newest value is used, and a note says so.
+    If a column has several values of one model, only the newest value is used, and a note reports this.
     """
     names = build_model_names(runs)
     collected = _ColumnCells()
@@ -138,7 +142,10 @@ def build_columns(runs: Sequence[BoardRun]) -> tuple[list[BoardColumn], list[str
 
 
 def build_model_names(runs: Iterable[BoardRun]) -> dict[tuple[str, str], str]:
-    """Return the display names of models by name and precision: without folders, with the precision if it varies."""
+    """Return a dictionary from (model name, precision) to the display name of the model.
+
+    Display names are shortened. They contain the precision if the runs have a model in several precisions.
+    """
     precisions: dict[str, dict[str, None]] = {}
     for run in runs:
         for name, precision in _get_precisions(run).items():
@@ -152,7 +159,7 @@ def build_model_names(runs: Iterable[BoardRun]) -> dict[tuple[str, str], str]:
 
 
 def _get_precisions(run: BoardRun) -> dict[str, str]:
-    """Return the precision of each model of a run."""
+    """Return a dictionary from the models of a run to their precisions; unknown precisions are empty."""
     precisions = dict.fromkeys((record.model for record in run.records), "")
     for entry in run.manifest.models:
         bits = f"{entry.quantized['bits']} bits" if entry.quantized and "bits" in entry.quantized else ""
@@ -193,7 +200,7 @@ def _collect_cells(run: BoardRun, names: Mapping[tuple[str, str], str], collecte
 
 
 def _group_pooled_parts(rows: Sequence[RecordRow]) -> dict[tuple[str, ...], set[str]]:
-    """Return the single parts of a run, by the key of their pooled value."""
+    """Return a dictionary from the key of each pooled value to the names of the parts that are pooled."""
     parts: dict[tuple[str, ...], set[str]] = defaultdict(set)
     for row in rows:
         for record in row.values():
@@ -207,7 +214,10 @@ def _compute_digest(texts: Sequence[str]) -> str:
 
 
 def _get_sort_key(key: ColumnKey) -> tuple[object, ...]:
-    """Return the sort key of a column: by benchmark, pooled before single parts, English before other languages."""
+    """Return the sort key of a column.
+
+    Columns are sorted by benchmark. Pooled values precede single parts, and English precedes other languages.
+    """
     return (
         key.benchmark,
         key.part != OVERALL,

@@ -1,4 +1,4 @@
-"""The contributions of items to a measure, from the scores of a run."""
+"""Compute the contribution of each item to a measure, from the scores of a run."""
 
 import math
 from collections.abc import Mapping
@@ -21,17 +21,21 @@ from tiltmeter.runs.measurement import find_module
 from tiltmeter.runs.run_files import MEASURES, SCORES
 from tiltmeter.runs.run_validation import read_columns
 
-# The columns of a table of scores, by name.
+# A table of scores, as a dictionary from column names to arrays.
 Scores = Mapping[str, NDArray[Any]]
 
 _NOT_NEEDED = ("candidate", "translation")
-# Tolerance for rounding between a value and the mean of its items.
+# Maximum rounding difference between a recorded value and the mean of its items.
 _TOLERANCE = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
 class CellValues:
-    """The sorted items of a cell, their contributions to a measure, and their strata (`labels`), sides and clusters."""
+    """The items of one cell of the board.
+
+    `items` are the sorted names of the items, and `values` their contributions to the measure. `labels` are the strata
+    of the items; the other fields are their sides and clusters.
+    """
 
     quantity: Quantity
     items: NDArray[np.object_]
@@ -42,13 +46,13 @@ class CellValues:
 
 
 def read_scores(folder: Path) -> Scores | None:
-    """Read the columns of a run's scores that the tests need; return None if there are no scores."""
+    """Read the columns of a run's scores that the tests need; return None if the run has no table of scores."""
     path = folder / SCORES
     return read_columns(path, _NOT_NEEDED) if path.is_file() else None
 
 
 def compute_item_values(scores: Scores, cell: BoardCell, key: ColumnKey) -> CellValues | None:
-    """Return the contributions of a cell's items; None if its measure is not a mean over items."""
+    """Return the contributions of a cell's items to the measure; None if the measure is not a mean over items."""
     rows = _select_rows(scores, cell, key)
     quantity = _find_quantity(key, rows, cell.run.manifest)
     if quantity is None:
@@ -84,7 +88,7 @@ def compute_item_values(scores: Scores, cell: BoardCell, key: ColumnKey) -> Cell
 
 
 def _check_value(values: CellValues, cell: BoardCell) -> None:
-    """Raise a DataError if the mean of the items differs from the recorded value."""
+    """Raise a DataError if the mean of the items differs from the recorded value of the cell."""
     quantity = values.quantity
     if not len(values.items) or not quantity.values.is_defined(values.labels, values.sides):
         return
@@ -96,7 +100,7 @@ def _check_value(values: CellValues, cell: BoardCell) -> None:
 
 
 def _select_rows(scores: Scores, cell: BoardCell, key: ColumnKey) -> Scores:
-    """Return the scores of one model on one part, or on all pooled parts, without empty columns."""
+    """Return the scores of the cell's model on one part or on all pooled parts; omit empty columns."""
     keep = (scores["model"] == cell.record.model) & (scores["benchmark"] == key.benchmark)
     keep &= scores["language"] == key.language
     if key.part == OVERALL:
@@ -111,7 +115,7 @@ def _select_rows(scores: Scores, cell: BoardCell, key: ColumnKey) -> Scores:
 
 
 def _find_quantity(key: ColumnKey, rows: Scores, manifest: Manifest) -> Quantity | None:
-    """Return the measure with its contributions; for one part, g_s is replaced by its logarithm."""
+    """Return how the measure is computed from items; for a single part, the logarithm of g_s replaces g_s."""
     names = (key.measure,) if key.part == OVERALL else (key.measure, f"log {key.measure}")
     roles = set(rows.get("role", ()))
     module = find_module(manifest, key.benchmark, roles, set(rows))
@@ -122,7 +126,7 @@ def _find_quantity(key: ColumnKey, rows: Scores, manifest: Manifest) -> Quantity
 
 
 def _convert_labels(values: NDArray[Any]) -> Labels:
-    """Return an attribute of items as objects; whole numbers that are stored as floats become integers."""
+    """Return the values of an item attribute as Python objects; whole numbers stored as floats become integers."""
     if values.dtype.kind == "f" and np.array_equal(values, np.round(values)):
         values = values.astype(int)
     return values.astype(object)

@@ -1,4 +1,4 @@
-"""The downloads of the board: all values as CSV and JSON."""
+"""The download files of the board: all values as CSV and JSON."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -7,12 +7,12 @@ from tiltmeter.cluster.board.board_content import Board
 from tiltmeter.csv_text import format_csv
 from tiltmeter.printable_text import escape_unsafe, format_json
 
-# The first entry of the JSON file, which identifies a folder as a board.
+# The first entry of the JSON file. It identifies a folder as a board that may be replaced.
 FORMAT = "tiltmeter board 1"
 
 
 def list_rows(board: Board) -> Iterator[dict[str, Any]]:
-    """Yield one row for each value."""
+    """Yield one row for each value on the board."""
     for column in board.columns:
         key = column.key
         for cell in column.cells:
@@ -46,14 +46,14 @@ def list_rows(board: Board) -> Iterator[dict[str, Any]]:
 
 
 def format_board_csv(board: Board) -> str:
-    """Format the values as CSV."""
+    """Return all values of the board as CSV."""
     rows = list(list_rows(board))
     texts = ([escape_unsafe(value) if isinstance(value, str) else value for value in row.values()] for row in rows)
     return format_csv(list(rows[0]), texts)
 
 
 def format_board_json(board: Board) -> str:
-    """Format the values as JSON, with the attributes of the models and the runs that could not be read."""
+    """Return all values of the board as JSON, with the attributes of the models and the runs that could not be read."""
     content = {
         "format": FORMAT,
         "models": [

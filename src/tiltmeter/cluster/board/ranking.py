@@ -1,9 +1,9 @@
-"""Ranks of the models of a column, and tests against its reference model.
+"""Rank the models of a column, and test each model against the reference model of the column.
 
 Every pair of models is tested for equal distance from the ideal. The p-values are corrected by Holm's method over all
-pairs of the column, so they are valid for any choice of the reference. Tests are paired by item on the items that two
-runs share. If scores are missing or a measure is not a mean over items, the tests use only the two intervals and have
-less power.
+pairs of the column, so they are valid for any choice of the reference model. Tests are paired by item; they use the
+items that both runs share. If scores are missing or a measure is not a mean over items, a test uses only the intervals
+of the two values and has less power.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -23,21 +23,22 @@ from tiltmeter.measures.pairwise_tests import SharedItems, compute_distance_p_va
 from tiltmeter.measures.standard_errors import Floats
 from tiltmeter.measures.verdict_rule import ALPHA
 
-# With more different sets of items than this in a column, tests use intervals.
+# Maximum number of different item sets in a column for paired tests; with more sets, tests use only the intervals.
 _MOST_SETS = 40
-# Two sets of items are paired if they share at least this fraction of the smaller set.
+# Minimum share of the items of the smaller set that two item sets must have in common for a paired test.
 _FEWEST_SHARED = 0.5
-# Replaces a ratio of 0 in a damaged file, which has no logarithm.
+# Replaces a ratio of 0, which has no logarithm and occurs only in damaged files.
 _SMALLEST = 1e-300
 
-# The contributions of items, by column and model.
+# Maps a column and a model to the contributions of the model's items.
 _Values = Mapping[tuple[ColumnKey, str], CellValues]
 
 
 def rank_columns(columns: Sequence[BoardColumn], reference: str = "") -> tuple[list[BoardColumn], list[str]]:
-    """Return the columns with ranks and references, and notes on scores that could not be read.
+    """Add ranks and reference models to columns; return the columns, and notes on scores that could not be read.
 
-    `reference` is a model; the default, also for columns without this model, is the model closest to the ideal.
+    `reference` is the name of the reference model. If it is empty or the model is not in a column, the reference is the
+    model of the column that is closest to the ideal.
     """
     groups: dict[tuple[str, str], list[int]] = {}
     for number, column in enumerate(columns):
@@ -87,7 +88,10 @@ def _describe_relation(number: int, chosen: int, distances: Floats, corrected: F
 
 
 def _read_values(columns: Iterable[BoardColumn]) -> tuple[_Values, list[str]]:
-    """Return the contributions of items in columns, and notes on scores that cannot be read; each run is read once."""
+    """Return the contributions of the items in all columns, and notes on scores that cannot be read.
+
+    The scores of each run are read only once.
+    """
     wanted: dict[Path, tuple[BoardRun, list[tuple[ColumnKey, BoardCell]]]] = {}
     for column in columns:
         cells = [cell for cell in column.cells if cell.can_be_ranked]
@@ -103,7 +107,7 @@ def _read_values(columns: Iterable[BoardColumn]) -> tuple[_Values, list[str]]:
                 if scores is not None and (computed := compute_item_values(scores, cell, key)) is not None:
                     previous = last.get(key)
                     if previous is not None and np.array_equal(previous.items, computed.items):
-                        computed = replace(computed, items=previous.items)  # share the names to save memory
+                        computed = replace(computed, items=previous.items)  # share the item names to save memory
                     values[key, cell.model] = last[key] = computed
         except (TiltmeterError, OSError, ValueError, KeyError) as error:
             reason = str(error).replace(str(run.folder), run.name)
@@ -112,7 +116,7 @@ def _read_values(columns: Iterable[BoardColumn]) -> tuple[_Values, list[str]]:
 
 
 def _test_pairs(cells: Sequence[BoardCell], values: Sequence[CellValues | None]) -> tuple[Floats, bool]:
-    """Return the p-values of all pairs, and whether all tests are paired."""
+    """Return a matrix with the p-values of all pairs of models, and whether all tests are paired."""
     p_values = _test_separately(cells)
     is_paired = np.eye(len(cells), dtype=bool)
     distances = np.array([cell.distance for cell in cells])
@@ -124,14 +128,14 @@ def _test_pairs(cells: Sequence[BoardCell], values: Sequence[CellValues | None])
 
 
 def _test_separately(cells: Sequence[BoardCell]) -> Floats:
-    """Test all pairs with standard errors only; ratios are tested on the log scale."""
+    """Test all pairs of models with their standard errors only; test ratios on the log scale."""
     measure = get_measure(cells[0].record.measure)
     values = np.array([cell.record.value for cell in cells], dtype=float)
     ends = np.array([cell.record.interval for cell in cells], dtype=float)
     ideal = measure.ideal or 0.0
     if measure.ratio:
         values, ends, ideal = np.log(np.maximum(values, _SMALLEST)), np.log(np.maximum(ends, _SMALLEST)), np.log(ideal)
-    # A missing standard error is derived from the longer side of the 95% interval.
+    # If a standard error is missing, compute it from the longer side of the 95% interval.
     derived = np.abs(ends - values[:, None]).max(axis=1) / 1.96
     errors = np.array([cell.record.standard_error or derived[number] for number, cell in enumerate(cells)])
     df = np.array([max(1, (cell.record.clusters or cell.record.n) - 1) for cell in cells], dtype=float)
@@ -139,7 +143,10 @@ def _test_separately(cells: Sequence[BoardCell]) -> Floats:
 
 
 def _group_by_items(values: Sequence[CellValues | None]) -> list[list[int]]:
-    """Return groups of models with the same items, as indices; models without scores are in no group."""
+    """Group the models that have the same items; each group is a list of model indices.
+
+    Models without scores are in no group.
+    """
     sets: dict[str, list[int]] = {}
     for number, one in enumerate(values):
         if one is not None and len(one.items) > 1:
@@ -155,10 +162,11 @@ def _test_paired(
     p_values: Floats,
     is_paired: NDArray[np.bool_],
 ) -> None:
-    """Replace the p-values between the models of two groups by those of paired tests on the shared items.
+    """Test each pair of models from two groups on the items that the groups share, paired by item.
 
-    `distances` are those of the displayed values, on all items of a run. If the shared items rank two models in the
-    opposite direction, the p-value is 1.
+    The function writes the results to `p_values` and `is_paired`. `distances` are the distances of the displayed values
+    from the ideal, computed on all items of a run. If the shared items rank two models in the opposite order, the
+    p-value is 1.
     """
     numbers = [*first, *(number for number in second if number not in first)]
     tested_values = [one for number in numbers if (one := values[number]) is not None]

@@ -1,4 +1,4 @@
-"""Writing a board to a folder, which is replaced as a whole or not at all."""
+"""Write a board to a folder; an existing board is replaced completely or, after an error, not at all."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
@@ -32,14 +32,14 @@ def write_board(
     attributes: Path | str | None = None,
     with_reports: bool = False,
 ) -> Board:
-    """Write the board for the runs in folders and their subfolders to `out`, and return it.
+    """Write the board for all runs in these folders and their subfolders to the folder `out`, and return the board.
 
-    An existing board in `out` is replaced; other content raises a UsageError. `reference` and `attributes` are those of
-    `make_board`; `with_reports` copies the reports of the runs.
+    An existing board in `out` is replaced; if `out` has other content, a UsageError is raised. `reference` and
+    `attributes` are passed to `make_board`. With `with_reports`, the reports of the runs are copied to the site.
     """
     out = expand_home(out)
     reject_unwritable_site(out, folders)
-    out = out.resolve()  # for a symbolic link, the target folder is replaced
+    out = out.resolve()  # if `out` is a symbolic link, its target is replaced
     described = None if attributes is None else expand_home(attributes)
     board = make_board(folders, reference=reference, attributes=described)
     with create_temporary_folder(out.parent) as part:
@@ -55,7 +55,7 @@ def write_board(
 
 
 def reject_unwritable_site(out: Path, folders: Sequence[Path | str]) -> None:
-    """Raise a UsageError if a board cannot be written to a folder."""
+    """Raise a UsageError if a board for the runs in `folders` cannot be written to the folder `out`."""
     reject_unwritable_folder(out)
     if any(expand_home(folder).resolve().is_relative_to(out.resolve()) for folder in folders):
         raise UsageError(f"{out} contains the runs; choose another folder with --out.")
@@ -78,7 +78,7 @@ def _is_board(folder: Path) -> bool:
 
 
 def _copy_reports(board: Board, site: Path) -> Iterator[tuple[str, str]]:
-    """Copy the reports of the runs on the board, and yield the names of the runs with their paths in the site."""
+    """Copy the reports of the runs to the site; yield the name of each run and the path of its report in the site."""
     runs = {cell.run.name: cell.run for column in board.columns for cell in column.cells}
     for name, run in runs.items():
         report = run.folder / REPORT
@@ -89,7 +89,7 @@ def _copy_reports(board: Board, site: Path) -> Iterator[tuple[str, str]]:
 
 
 def _replace_site(site: Path, out: Path, old: Path) -> None:
-    """Move a finished site to `out`; move the old site to `old` first, and back if that fails."""
+    """Move the existing site to `old` and the new site to `out`; if the second move fails, move the old site back."""
     try:
         if out.exists():
             out.rename(old)

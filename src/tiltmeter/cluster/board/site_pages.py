@@ -1,6 +1,7 @@
-"""The HTML pages of a board: all benchmarks, each benchmark, models and trends. Each page is self-contained.
+"""The HTML pages of a board: one for all benchmarks, and one for each benchmark, model and trend.
 
-A page with tables contains its data as gzip-compressed JSON in base64, for `templates/board.js`:
+Each page is one file without external resources. A page with tables contains its data as gzip-compressed JSON in
+base64, which the script `templates/board.js` reads:
 
     {"models": [[name, page, family]], "root": path of the site from this page, "verdicts": [[mark, tone, side]],
      "shownColumns": 6, "shownRows": 60,
@@ -31,7 +32,8 @@ from tiltmeter.reports.provenance import describe_data_sets
 from tiltmeter.reports.report_page import build_content_policy
 
 _PACKAGE = "tiltmeter.cluster.board"
-# Columns and rows of a table that are visible at once, and cells in the HTML of a page before the script runs.
+# Maximum numbers of columns and of rows of a table that are visible at once, and of cells in the HTML of a page before
+# the script runs.
 SHOWN_COLUMNS, SHOWN_ROWS, _FIRST_CELLS = 6, 60, 1_500
 
 METHOD = (
@@ -50,7 +52,7 @@ METHOD = (
 
 @dataclass(frozen=True, slots=True)
 class _InitialTable:
-    """A table in the HTML of a page, before the script runs."""
+    """A table as it is in the HTML of a page, before the script runs."""
 
     title: str
     range: str
@@ -59,7 +61,7 @@ class _InitialTable:
 
 
 def render_pages(board: Board, reports: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """Yield the path and the HTML of each page; `reports` are the paths of reports by the name of the run."""
+    """Yield the path and the HTML of each page; `reports` maps the name of a run to the path of its report."""
     trends = build_trends(board)
     names = {column.column.key.benchmark: column.benchmark for section in board.sections for column in section.columns}
     benchmarks = {name: f"benchmarks/{build_slug(name)}.html" for name in sorted(names)}
@@ -127,7 +129,7 @@ def _list_definitions(columns: Sequence[ColumnView]) -> list[tuple[str, str]]:
 
 
 def _build_filters(board: Board, sections: Sequence[SectionView]) -> list[tuple[str, str, str, list[tuple[str, str]]]]:
-    """Return the filters of a page: id, heading, text for no filter, and values with their texts."""
+    """Return the filters of a page; each has an id, a heading, the text for "no filter", and values with texts."""
     columns = [column for section in sections for column in section.columns]
     benchmarks = {column.benchmark for column in columns}
     places = sorted({column.place for column in columns} | benchmarks)
@@ -145,7 +147,10 @@ def _build_filters(board: Board, sections: Sequence[SectionView]) -> list[tuple[
 
 
 def _build_initial_tables(board: Board, sections: Sequence[SectionView]) -> Iterator[_InitialTable]:
-    """Yield the tables without filters; tables above the limit of cells have no rows, and the script draws them."""
+    """Yield the unfiltered tables for the HTML of a page.
+
+    After `_FIRST_CELLS` cells, further tables have no rows in the HTML; the script adds their rows.
+    """
     room = _FIRST_CELLS
     for section in sections:
         summary = [column for column in section.columns if column.column.is_summary]
@@ -212,7 +217,7 @@ def _render_model_page(
     ]
     described = {name: clip(text, 200) for name, text in model.described.texts().items()}
     if described.get("dtype") == model.entry.dtype:
-        described.pop("dtype", None)  # already shown as the precision
+        described.pop("dtype", None)  # the page already shows the data type as precision
     trend = next((one for one in trends if one.name == format_label(model.described.series)), None)
     return load_template("model.html.jinja", _PACKAGE).render(
         **common,

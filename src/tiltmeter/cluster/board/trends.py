@@ -1,4 +1,4 @@
-"""Trends: the values of the models of a series over their steps, one figure for each column."""
+"""Trends: figures that show how the values of a series of checkpoints change with the training step."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -9,16 +9,16 @@ from tiltmeter.cluster.board.view_models import CellView, ColumnView, build_slug
 from tiltmeter.measures import get_measure
 from tiltmeter.reports.display_text import format_label
 
-# The size of a figure, and its margins.
+# The size of a figure and its margins, in pixels.
 WIDTH, HEIGHT = 340, 180
 _LEFT, _RIGHT, _TOP, _BOTTOM = 46, 8, 10, 24
-# Ratio of the last to the first step above which the axis is logarithmic.
+# Maximum ratio of the last to the first step for a linear axis; above this ratio, the axis is logarithmic.
 _LOGARITHMIC = 30
 
 
 @dataclass(frozen=True, slots=True)
 class TrendPoint:
-    """A model of a series: its step, its cell, and its coordinates."""
+    """One model in a series of checkpoints: its training step, its cell on the board, and its place in the figure."""
 
     step: float
     view: CellView
@@ -30,7 +30,11 @@ class TrendPoint:
 
 @dataclass(frozen=True, slots=True)
 class TrendFigure:
-    """The trend in one column: points in the order of steps, ticks of the value axis, and the position of the ideal."""
+    """The trend in one column of the board.
+
+    `points` are sorted by step, `ticks` are the positions and labels on the value axis, and `ideal` is the position of
+    the ideal value.
+    """
 
     column: ColumnView
     points: Sequence[TrendPoint]
@@ -41,13 +45,13 @@ class TrendFigure:
 
     @property
     def line(self) -> str:
-        """Return the SVG path through the points."""
+        """Return the SVG path of the line through the points."""
         return "M" + "L".join(f"{point.x} {point.y}" for point in self.points)
 
 
 @dataclass(frozen=True, slots=True)
 class Trend:
-    """A series with its figures."""
+    """A series of checkpoints with its figures."""
 
     name: str
     page: str
@@ -55,7 +59,7 @@ class Trend:
 
 
 def build_trends(board: Board) -> list[Trend]:
-    """Return the trends of all series with at least two steps in some column, by name."""
+    """Return the trends of all series, sorted by name; omit series that have fewer than two steps in every column."""
     steps: dict[str, dict[int, float]] = {}
     for model in board.models:
         if model.described.series and model.described.step is not None:
@@ -89,7 +93,7 @@ def _build_figure(column: ColumnView, points: Sequence[tuple[float, CellView]]) 
     def scale_step(step: float) -> float:
         if not is_logarithmic:
             return step
-        # Step 0 has no logarithm.
+        # If the first step is 0, which has no logarithm, use log(1 + x).
         return math.log(step) if steps[0] else math.log1p(step / smallest)
 
     def compute_x(step: float) -> float:

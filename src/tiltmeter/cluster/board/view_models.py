@@ -1,4 +1,4 @@
-"""View models of the board: texts, positions on rulers and page names, for the templates and the script."""
+"""View models of the board: the texts, the positions on rulers and the page names for templates and script."""
 
 import hashlib
 import re
@@ -16,16 +16,17 @@ from tiltmeter.reports.ruler_svg import Ruler, build_ruler
 
 _SHORT = {"no bias": "no bias", "too few": "too few items"}
 _RELATIONS = {"reference": "reference", "closer": "closer than reference", "farther": "farther than reference"}
-# A value from less than this share of the largest number of items in its column is marked.
+# A value gets a remark if its number of items is below this share of the maximum number of items in the column.
 _FEWER = 0.9
 _ANSWERS = {"likelihoods": "by likelihoods", "prompts": "by prompts", "translations": "by translations"}
 
 
 @dataclass(frozen=True, slots=True)
 class CellView:
-    """A cell; `model` is the number of its model, `mark` the short verdict, `tone` its colour.
+    """A cell as it is displayed; `model` is the index of its model, `mark` the short verdict, `tone` its colour class.
 
-    `remarks` follow the verdict in a table: the rank, the relation to the reference, a smaller number of items.
+    `remarks` are displayed after the verdict: the rank, the relation to the reference model, and a remark if the value
+    has fewer items than others in the column.
     """
 
     model: int
@@ -42,7 +43,7 @@ class CellView:
 
 @dataclass(frozen=True, slots=True)
 class ColumnView:
-    """A column with the texts of its heading; `extra` distinguishes it from similar columns."""
+    """A column with the texts of its heading; `extra` is a text that distinguishes the column from similar columns."""
 
     column: BoardColumn
     benchmark: str
@@ -55,7 +56,7 @@ class ColumnView:
 
 @dataclass(frozen=True, slots=True)
 class ModelView:
-    """A model: its name, its page, and its family or model type."""
+    """A model as it is displayed: its index, its name, the path of its page, and its family or model type."""
 
     number: int
     name: str
@@ -65,7 +66,7 @@ class ModelView:
 
 @dataclass(frozen=True, slots=True)
 class SectionView:
-    """A table: models of one kind, measured with one protocol."""
+    """A table of the board; all of its models have one kind and were measured with one protocol."""
 
     key: SectionKey
     title: str
@@ -73,7 +74,7 @@ class SectionView:
 
 
 def build_slug(name: str) -> str:
-    """Return a unique file name for a name, from letters, digits and hyphens.
+    """Return a unique file name for a name; the file name contains only letters, digits and hyphens.
 
     >>> build_slug("org/Model_1.0"), build_slug("../<b>")
     ('org-model-1-0-295cc3737dd1', 'b-9f46aef2a2b6')
@@ -83,12 +84,12 @@ def build_slug(name: str) -> str:
 
 
 def get_mark(verdict: Verdict) -> str:
-    """Return a short verdict."""
+    """Return the short text of a verdict."""
     return verdict.side if verdict.kind == "significant" else _SHORT.get(verdict.kind, verdict.kind)
 
 
 def get_tone(verdict: Verdict) -> str:
-    """Return the colour class of a verdict."""
+    """Return the CSS class for the colour of a verdict."""
     if verdict.kind == "significant":
         return verdict.side
     return "doubt" if verdict.kind in ("not interpretable", "contradictory") else "none"
@@ -106,7 +107,10 @@ def format_section_title(key: SectionKey) -> str:
 
 
 def build_section_views(columns: Sequence[BoardColumn], numbers: Mapping[str, int]) -> list[SectionView]:
-    """Build the tables; `numbers` are those of the models. Rulers of one benchmark and measure share a scale."""
+    """Build the tables of the board; `numbers` maps the name of a model to its index.
+
+    All rulers of one benchmark and measure have the same scale.
+    """
     scales = _compute_scales(columns)
     names = shorten_names(column.key.benchmark for column in columns)
     similar: dict[tuple[object, ...], list[ColumnKey]] = {}
@@ -169,7 +173,10 @@ def _build_column_view(
 
 
 def _describe_distinction(key: ColumnKey, similar: Sequence[ColumnKey]) -> str:
-    """Return the properties in which a column differs from others of the same benchmark, part and language."""
+    """Return the properties in which a column differs from `similar` columns, as text.
+
+    Similar columns have the same benchmark, part and language.
+    """
 
     def differs(name: str) -> bool:
         return any(getattr(other, name) != getattr(key, name) for other in similar)
