@@ -327,32 +327,38 @@ def _ask_causal_pairs(
 def _build_ratio_trial(
     item: AssociationItem,
     candidate: Candidate,
-    whole: EncodedText,
-    alone: EncodedText,
+    whole_text: EncodedText,
+    candidate_alone: EncodedText,
     context_length: int,
-    text: Tokenizer,
+    tokenizer: Tokenizer,
     protocol: AssociationProtocol,
 ) -> Trial:
     """Return the trial of a candidate: first the questions of the numerator, then the questions of the denominator.
 
-    `whole` is the context followed by the candidate; `alone` is the candidate without the context.
+    `whole_text` is the context followed by the candidate; `candidate_alone` is the candidate without the context.
     """
     in_front = protocol.in_context
-    lead = (text.start,) if in_front and text.start is not None else ()
-    ids = (*lead, *whole.ids)
+    lead = (tokenizer.start,) if in_front and tokenizer.start is not None else ()
+    ids = (*lead, *whole_text.ids)
     context_end = len(lead) + context_length
 
     def of_candidate() -> list[Question]:
         return list(_build_next_token_questions(ids, first=context_end))
 
     def of_context() -> list[Question]:
-        return list(_build_likelihood_questions(text, whole.ids[:context_length], in_front)) if context_length else []
+        return (
+            list(_build_likelihood_questions(tokenizer, whole_text.ids[:context_length], in_front))
+            if context_length
+            else []
+        )
 
     def of_whole() -> list[Question]:
-        return list(_build_likelihood_questions(text, whole.ids, in_front)) if whole.ids else []
+        return list(_build_likelihood_questions(tokenizer, whole_text.ids, in_front)) if whole_text.ids else []
 
     def of_candidate_alone() -> list[Question]:
-        return list(_build_likelihood_questions(text, alone.ids, in_front)) if alone.ids else []
+        return (
+            list(_build_likelihood_questions(tokenizer, candidate_alone.ids, in_front)) if candidate_alone.ids else []
+        )
 
     numerator, denominator = {
         "orig": (of_candidate_alone, of_context),
