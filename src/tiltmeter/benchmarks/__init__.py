@@ -9,13 +9,13 @@ from tiltmeter.registry import find_package_objects, load_components
 
 @cache
 def get_benchmarks() -> dict[str, Benchmark]:
-    """Return all benchmarks by the form of their items."""
+    """Return a mapping from each form of items to its benchmark."""
     builtin = find_package_objects(__name__, "BENCHMARK")
     return load_components("benchmarks", builtin, Benchmark, lambda benchmark: str(benchmark.form))
 
 
 def get_benchmark(form: str) -> Benchmark:
-    """Return the benchmark for items of a form; raise a UsageError if there is none."""
+    """Return the benchmark for items of a form; raise a UsageError if the form has no benchmark."""
     try:
         return get_benchmarks()[form]
     except KeyError:

@@ -3,13 +3,13 @@
 Intrasentence candidates fill a BLANK inside a sentence; intersentence candidates follow it. The score of a candidate
 depends on the kind of model; `docs/explanation/stereoset.md` has the formulas. There are two protocols:
 
-- `published`: as in the released code of Öztürk et al. (2023), which re-tokenises strings.
+- `published`: as in the released code of Öztürk et al. (2023), which decodes tokens to text and tokenises this text.
 - `in-context`: the candidate's tokens are located by character offsets in the tokenised sentence, so that byte-level
-  and SentencePiece tokenizers split candidates as in running text; causal models get a start token.
+  and SentencePiece tokenizers split candidates as in running text. Causal models get a start token.
 
-Intrasentence items whose candidates are whole sentences have no word to fill in. Both protocols score them by
-`whole-sentence`: causal models as in `published`, masked models by the pseudo-log-likelihood of the sentence, with each
-token masked in turn (Salazar et al. 2020), as a geometric mean.
+Intrasentence items whose candidates are whole sentences have no word to fill in. For these items, both protocols use
+`whole-sentence`. It scores causal models as in `published`. It scores masked models by the geometric mean of the token
+probabilities, with each token masked in turn (pseudo-log-likelihood, Salazar et al. 2020).
 """
 
 import math
@@ -52,14 +52,14 @@ WHOLE_SENTENCE = "whole-sentence"
 
 @dataclass(frozen=True, slots=True)
 class AssociationProtocol:
-    """How candidates are scored; `case` applies only to intersentence items and causal models."""
+    """How candidates are scored; `case` is used only for intersentence items with causal models."""
 
     name: str = "published"
     case: Case = DEFAULT_CASE
 
     @classmethod
     def parse(cls, text: str) -> "AssociationProtocol":
-        """Parse `published`, `in-context`, or one of them with a case, for example `published/c`."""
+        """Parse `published` or `in-context`, optionally followed by a case, as in `published/c`."""
         name, _, case = text.partition("/")
         if name not in _NAMES or (case and case not in get_args(Case)):
             raise UsageError(
@@ -75,7 +75,7 @@ class AssociationProtocol:
 
     @property
     def full_name(self) -> str:
-        """The name, with the case unless it is the default."""
+        """The name of the protocol, followed by the case if it is not the default case."""
         return self.name if self.case == DEFAULT_CASE else f"{self.name}/{self.case}"
 
 
@@ -104,7 +104,7 @@ def ask(part: str, items: Sequence[AssociationItem], text: Tokenizer, *, protoco
 
 
 def _ask_blank(result: PartTrials, items: Sequence[AssociationItem], text: Tokenizer) -> None:
-    """Unmask the tokens of the candidate word from left to right; the score is the mean of their probabilities."""
+    """Add trials that unmask the candidate word's tokens from left to right; the score is their mean probability."""
     mask, mask_text = _find_blank_token(text)
     candidates = [(item, candidate) for item in items for candidate in item.candidates]
     words = text.encode([candidate.word for _, candidate in candidates])
@@ -119,7 +119,7 @@ def _ask_blank(result: PartTrials, items: Sequence[AssociationItem], text: Token
 
 
 def _ask_blank_in_context(result: PartTrials, items: Sequence[AssociationItem], text: Tokenizer) -> None:
-    """As `_ask_blank`, with the candidate's tokens taken from the tokenised filled sentence."""
+    """Add trials like `_ask_blank`, but take the candidate's tokens from the tokenised sentence with the candidate."""
     mask, _ = _find_blank_token(text)
     single = [item for item in items if item.context.count(BLANK) == 1]
     candidates = [(item, candidate) for item in single for candidate in item.candidates]
@@ -145,13 +145,14 @@ def _add_blanks(
     text: Tokenizer,
     mask: int,
 ) -> None:
-    """Add one trial for each item; `unmasked` has (input ids with mask, token) steps for each candidate.
+    """Add one trial for each item.
 
-    Candidates of an item often share an input, so steps with the same input become one question.
+    `unmasked` has a list of steps for each candidate. A step is (input ids with a mask, token to predict). Candidates
+    of an item often have the same input, so all steps with the same input become one question.
     """
     steps_of = iter(unmasked)
     for item in items:
-        inputs: dict[Ids, tuple[int, list[int]]] = {}  # input ids: index of the question, tokens requested
+        inputs: dict[Ids, tuple[int, list[int]]] = {}  # maps input ids to (index of the question, requested tokens)
         piece_indices: list[list[tuple[int, int]]] = []
         for _ in item.candidates:
             indices = []
@@ -174,7 +175,7 @@ def _add_blanks(
 class MeanTokenScorer:
     """Score each candidate of an item by the mean probability of its tokens.
 
-    `piece_indices` has for each candidate the indices of its tokens: (answer, element of the answer).
+    `piece_indices` has for each candidate one pair per token: (index of the answer, index in the answer).
     """
 
     candidates: Sequence[Candidate]
@@ -191,7 +192,7 @@ class MeanTokenScorer:
 
 
 def _find_blank_token(text: Tokenizer) -> tuple[int, str]:
-    """Return the token for the missing word: the mask, or the first sentinel of an encoder-decoder."""
+    """Return id and text of the token for the missing word: the mask, or the first sentinel of an encoder-decoder."""
     if text.kind == "masked":
         if text.mask is None:
             raise UnsupportedPart("The tokenizer has no mask token, so no word of a sentence can be masked.")
@@ -207,14 +208,14 @@ def _build_blank_question(text: Tokenizer, ids: Ids, mask: int, pieces: Sequence
     if text.kind == "masked":
         position = ids.index(mask)
         return Question(ids, tuple([(position, piece) for piece in pieces]))
-    # The tokens are read in the decoder after the sentinel.
+    # The decoder predicts the candidate's tokens after the sentinel.
     return Question((cast(int, text.decoder_start), mask), tuple([(1, piece) for piece in pieces]), source=ids)
 
 
 def _ask_causal_sentences(
     result: PartTrials, items: Sequence[AssociationItem], text: Tokenizer, protocol: AssociationProtocol
 ) -> None:
-    """Score by the geometric mean of the probabilities of all tokens of the candidate's sentence."""
+    """Add trials that score a candidate by the geometric mean of the probabilities of all tokens of its sentence."""
     candidates = [(item, candidate) for item in items for candidate in item.candidates]
     sentences = text.encode([candidate.sentence for _, candidate in candidates])
     trials: dict[str, list[Trial]] = {}
@@ -227,8 +228,8 @@ def _ask_causal_sentences(
 def _build_likelihood_questions(text: Tokenizer, ids: tuple[int, ...], start_in_front: bool) -> Iterator[Question]:
     """Yield questions whose answers together are the log-probabilities of every token of `ids`.
 
-    With `start_in_front` all tokens are conditioned on the start token; otherwise (published) only the first token is.
-    Without a start token, the first token is not scored.
+    With `start_in_front`, all tokens are conditioned on the start token. Otherwise, as in `published`, only the first
+    token is conditioned on the start token. If the tokenizer has no start token, the first token is not scored.
     """
     if text.start is None:
         yield from _build_next_token_questions(ids)
@@ -240,13 +241,13 @@ def _build_likelihood_questions(text: Tokenizer, ids: tuple[int, ...], start_in_
 
 
 def _build_next_token_questions(ids: tuple[int, ...], first: int = 1) -> Iterator[Question]:
-    """Yield a question for the log-probabilities of the tokens from index `first` on, if there are any."""
+    """Yield a question for the log-probabilities of the tokens from index `first` on; nothing if there are none."""
     if wanted := tuple(zip(range(first - 1, len(ids) - 1), ids[first:], strict=True)):
         yield Question(ids, wanted)
 
 
 def _ask_whole(items: Sequence[AssociationItem], text: Tokenizer, protocol: AssociationProtocol) -> PartTrials:
-    """Score whole sentences by the geometric mean of the probabilities of all their tokens."""
+    """Return trials that score whole sentences by the geometric mean of the probabilities of their tokens."""
     result = PartTrials(text.kind, WHOLE_SENTENCE)
     if text.kind == "causal":
         _ask_causal_sentences(result, items, text, protocol)
@@ -291,7 +292,7 @@ def _ask_intersentence(items: Sequence[AssociationItem], text: Tokenizer, protoc
 
 
 def _ask_next_sentence(result: PartTrials, items: Sequence[AssociationItem], text: Tokenizer) -> None:
-    """Score by the probability that the candidate is the next sentence."""
+    """Add trials that score a candidate by the probability that it is the next sentence."""
     candidates = [(item, candidate) for item in items for candidate in item.candidates]
     pairs = text.encode_pairs([(item.context, candidate.sentence) for item, candidate in candidates])
     for (item, candidate), pair in zip(candidates, pairs, strict=True):
@@ -302,7 +303,7 @@ def _ask_next_sentence(result: PartTrials, items: Sequence[AssociationItem], tex
 def _ask_causal_pairs(
     result: PartTrials, items: Sequence[AssociationItem], text: Tokenizer, protocol: AssociationProtocol
 ) -> None:
-    """Score by one of the six cases: ratios of geometric means over the candidate, the context or both."""
+    """Add trials for one of the six cases: ratios of geometric means over the candidate, the context or both."""
     if protocol.in_context:
         _require_offsets(text)
     candidates = [(item, candidate) for item in items for candidate in item.candidates]
@@ -326,29 +327,38 @@ def _ask_causal_pairs(
 def _build_ratio_trial(
     item: AssociationItem,
     candidate: Candidate,
-    whole: EncodedText,
-    alone: EncodedText,
+    whole_text: EncodedText,
+    candidate_alone: EncodedText,
     context_length: int,
-    text: Tokenizer,
+    tokenizer: Tokenizer,
     protocol: AssociationProtocol,
 ) -> Trial:
-    """Return the trial of one case: first the questions of the numerator, then those of the denominator."""
+    """Return the trial of a candidate: first the questions of the numerator, then the questions of the denominator.
+
+    `whole_text` is the context followed by the candidate; `candidate_alone` is the candidate without the context.
+    """
     in_front = protocol.in_context
-    lead = (text.start,) if in_front and text.start is not None else ()
-    ids = (*lead, *whole.ids)
+    lead = (tokenizer.start,) if in_front and tokenizer.start is not None else ()
+    ids = (*lead, *whole_text.ids)
     context_end = len(lead) + context_length
 
     def of_candidate() -> list[Question]:
         return list(_build_next_token_questions(ids, first=context_end))
 
     def of_context() -> list[Question]:
-        return list(_build_likelihood_questions(text, whole.ids[:context_length], in_front)) if context_length else []
+        return (
+            list(_build_likelihood_questions(tokenizer, whole_text.ids[:context_length], in_front))
+            if context_length
+            else []
+        )
 
     def of_whole() -> list[Question]:
-        return list(_build_likelihood_questions(text, whole.ids, in_front)) if whole.ids else []
+        return list(_build_likelihood_questions(tokenizer, whole_text.ids, in_front)) if whole_text.ids else []
 
     def of_candidate_alone() -> list[Question]:
-        return list(_build_likelihood_questions(text, alone.ids, in_front)) if alone.ids else []
+        return (
+            list(_build_likelihood_questions(tokenizer, candidate_alone.ids, in_front)) if candidate_alone.ids else []
+        )
 
     numerator, denominator = {
         "orig": (of_candidate_alone, of_context),
@@ -372,7 +382,7 @@ def _build_ratio_trial(
 def _ask_teacher_forced(
     result: PartTrials, items: Sequence[AssociationItem], text: Tokenizer, protocol: AssociationProtocol
 ) -> None:
-    """Score by the geometric mean of the probabilities of the candidate's tokens as the filling of a sentinel."""
+    """Add trials in which the candidate replaces a sentinel; the score is the geometric mean of token probabilities."""
     sentinel, sentinel_text = _find_blank_token(text)
     candidates = [(item, candidate) for item in items for candidate in item.candidates]
     sources = text.encode_whole([f"{_with_final_mark(item.context)} {sentinel_text}" for item, _ in candidates])
@@ -443,7 +453,7 @@ def build_choice(item: AssociationItem) -> Choice:
 
 
 def _are_alike(items: Sequence[AssociationItem]) -> bool:
-    """Return whether all items or none have whole sentences, since one such item changes the protocol of all."""
+    """Return whether either all items or no items have whole sentences; one such item changes the protocol of all."""
     return len({item.whole for item in items}) < 2
 
 

@@ -12,11 +12,11 @@ from tiltmeter.questions import Answer, Choice, Kind, Question
 
 
 class UnsupportedPart(TiltmeterError):  # noqa: N818 - often not an error: the part is skipped for this model
-    """A part of a benchmark cannot be run on this model; the message gives the reason."""
+    """A model does not support a part of a benchmark; the message gives the reason."""
 
 
 class Score(NamedTuple):
-    """A score of one candidate (or sentence) of an item."""
+    """A score of one candidate or sentence of an item."""
 
     candidate: str
     role: str
@@ -26,7 +26,8 @@ class Score(NamedTuple):
 class Trial(NamedTuple):
     """The questions about one candidate or item, and the function that turns their answers into scores.
 
-    `sides` may name the sentence that each question is about; a run can then store the log-probability of each token.
+    `sides` may name for each question the sentence that it is about. A run needs these names to store the
+    log-probability of each token.
     """
 
     item: Item
@@ -46,7 +47,8 @@ class SkippedItem(NamedTuple):
 class PartTrials:
     """The trials of one part of a benchmark in one language for one model; `kind` is the head that answers.
 
-    `too_long` maps items without questions, because these would fill the memory, to their number of tokens.
+    `too_long` maps item ids to numbers of tokens, for items whose questions are not built because they would need too
+    much memory.
     """
 
     kind: Kind
@@ -65,7 +67,7 @@ def _forbid_splitting(_items: Sequence[Any]) -> bool:
 
 
 def allow_splitting(_items: Sequence[Any]) -> bool:
-    """Return True: items can always be asked about one by one (for `Benchmark.item_by_item`)."""
+    """Return True; a benchmark uses this function as `item_by_item` if any items can be asked separately."""
     return True
 
 
@@ -75,13 +77,13 @@ class Benchmark:
 
     - `protocols` maps the names of protocols to short descriptions; the first is the default.
     - `ask(part, items, text, protocol=…)` returns the trials; `text` is the tokenizer.
-    - `parts(kind)` lists the parts in which every item is asked for this kind of model, such as GEST's templates; it is
-      empty if the data set itself is divided into parts, or if there are none.
+    - `parts(kind)` returns the parts, such as GEST's templates, in which a model of this kind is asked about each item.
+      It returns no parts if the data set itself is divided into parts, or if the benchmark has no parts.
     - `perturbations` maps names to changes of an item that should not change the results.
     - `choice(item)` returns the item as a choice between options; without it, chat models cannot be asked.
-    - `choice_measures` is the module that measures these choices.
-    - `item_by_item(items)` says whether `ask` returns the same trials if it is called with some of the items at a
-      time, which keeps the memory of large runs small.
+    - `choice_measures` is the name of the module that measures the choices of chat models.
+    - `item_by_item(items)` returns whether several calls of `ask`, each with some of the items, return the same trials
+      as one call with all items. Several calls need less memory.
     """
 
     form: str
@@ -96,7 +98,7 @@ class Benchmark:
 
 
 def compute_log_mean(answers: Sequence[Answer]) -> float:
-    """Return the mean of all log-probabilities, the logarithm of the geometric mean of the probabilities.
+    """Return the mean of all log-probabilities, which is the logarithm of the geometric mean of the probabilities.
 
     >>> float(compute_log_mean([np.log([0.5, 0.125], dtype=np.float32)])) == float(np.log(np.float32(0.25)))
     True

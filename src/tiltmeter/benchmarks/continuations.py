@@ -1,9 +1,9 @@
-"""Token ids of several continuations of one prompt, each `prompt continuation` tokenized as one text.
+"""Token ids of several continuations of one prompt; prompt and continuation are tokenized as one text.
 
 Tokenizing a long prompt again for each continuation is slow. Therefore only the first continuation is tokenized with
-the whole prompt; the others are tokenized after the prompt's last line only and joined to the tokens of the earlier
-lines. This is done only if it gives the same tokens for the first continuation, and for all continuations of the first
-prompts; otherwise every text is tokenized as a whole.
+the whole prompt. The other continuations are tokenized with only the last line of the prompt, and joined to the tokens
+of the earlier lines. This fast method is used only if its tokens equal the tokens of the whole text, for the first
+continuation of each prompt and for all continuations of a few prompts. Otherwise every text is tokenized as a whole.
 """
 
 from bisect import bisect_left, bisect_right
@@ -14,11 +14,11 @@ from typing import NamedTuple
 
 from tiltmeter.questions import EncodedText, Ids, Tokenizer
 
-# The number of prompts tokenized at a time, because the offsets of all tokens of a data set take much memory.
+# The number of prompts that are tokenized together. The offsets of all tokens of a data set would take too much memory.
 _AT_ONCE = 300
-# The number of prompts for which both ways of tokenizing are compared.
+# The number of prompts for which the fast method is compared with tokenizing whole texts.
 _COMPARED = 20
-# A placeholder for the lines before the last one.
+# A placeholder for the lines before the last line of a prompt.
 _LINE_BEFORE = "a."
 
 
@@ -30,14 +30,14 @@ class Continuation(NamedTuple):
 
 
 class ContinuedPrompt(NamedTuple):
-    """A prompt and its continuations, separated by a space."""
+    """A prompt and its continuations; a space separates the prompt from a continuation."""
 
     text: str
     continuations: tuple[str, ...]
 
     @property
     def texts(self) -> list[str]:
-        """The prompt with each continuation."""
+        """The whole texts: the prompt followed by each continuation."""
         return [f"{self.text} {continuation}" for continuation in self.continuations]
 
     @property
@@ -47,7 +47,7 @@ class ContinuedPrompt(NamedTuple):
 
 
 def encode_continuations(text: Tokenizer, prompts: Sequence[ContinuedPrompt]) -> Iterator[list[Continuation]]:
-    """Yield the continuations of each prompt, without special tokens around them."""
+    """Yield for each prompt the list of its encoded continuations, without special tokens around the text."""
     compared = prompts[:_COMPARED]
     can_join = text.has_offsets and list(_join_endings(text, compared)) == list(_encode_whole_texts(text, compared))
     encode = _join_endings if can_join else _encode_whole_texts
@@ -67,7 +67,7 @@ def _encode_whole_texts(text: Tokenizer, prompts: Sequence[ContinuedPrompt]) -> 
 
 
 def _join_endings(text: Tokenizer, prompts: Sequence[ContinuedPrompt]) -> Iterator[list[Continuation]]:
-    """Tokenize the first text of each prompt as a whole; join the other texts from it and their own last lines."""
+    """Yield the continuations by the fast method: only the first text of each prompt is tokenized as a whole."""
     endings = _encode_endings(text, prompts)
     wholes = text.encode([prompt.texts[0] for prompt in prompts])
     for prompt, whole in zip(prompts, wholes, strict=True):
@@ -83,7 +83,7 @@ def _join_endings(text: Tokenizer, prompts: Sequence[ContinuedPrompt]) -> Iterat
 
 
 def _encode_endings(text: Tokenizer, prompts: Sequence[ContinuedPrompt]) -> dict[tuple[str, str], Continuation]:
-    """Return the tokens of each last line with each of its continuations, as they are after another line."""
+    """Return a mapping from (last line, continuation) to their tokens, as tokenized after a preceding line."""
     pairs = list(dict.fromkeys((prompt.last_line, one) for prompt in prompts for one in prompt.continuations))
     encoded = text.encode([f"{_LINE_BEFORE}\n{line} {continuation}" for line, continuation in pairs], offsets=True)
     start = len(_LINE_BEFORE) + 1
@@ -95,10 +95,10 @@ def _encode_endings(text: Tokenizer, prompts: Sequence[ContinuedPrompt]) -> dict
 
 
 def _find_token_from(encoded: EncodedText, character: int) -> int:
-    """Return the index of the first token that begins at this character or later."""
+    """Return the index of the first token that begins at this character index or later."""
     return bisect_left(encoded.offsets, character, key=itemgetter(0))
 
 
 def _find_token_after(encoded: EncodedText, characters: int) -> int:
-    """Return the index of the first token that ends after this number of characters."""
+    """Return the index of the first token whose end is after the first `characters` characters."""
     return bisect_right(encoded.offsets, characters, key=itemgetter(1))

@@ -1,13 +1,13 @@
-"""GEST sentences in frames of their own language: the log-ratio of the two frames around the same sentence.
+"""GEST sentences in frames of their own language: the log-ratio of the two frames around one sentence.
 
-The score is ln P(frame for a man) - ln P(frame for a woman), as a sum over tokens, so it does not depend on how the
-tokenizer divides the words. The frames are the same for all sentences of a language. Differences in their frequency or
-length therefore shift all scores equally and do not change g_s.
+The score is ln P(frame for a man) - ln P(frame for a woman). Both terms are sums over tokens, so the score does not
+depend on how the tokenizer divides the words. All sentences of a language have the same two frames. If one frame is
+more frequent or longer than the other, all scores shift equally, and g_s does not change.
 
-- causal: the tokens after the common beginning of both texts, including the final full stop; without the full stop,
-  *řekl* would also count as the beginning of *řekla*;
-- masked: the tokens of the differing words, all masked and then revealed from left to right. For words of one token
-  each, this is the published comparison at one mask.
+- Causal models: the sum is over the tokens after the common beginning of both texts, including the final full stop.
+  Without the full stop, *řekl* would also count as the beginning of *řekla*.
+- Masked models: the sum is over the tokens of the differing words, which are all masked and then revealed from left to
+  right. If each word has one token, this is the published comparison at one mask.
 """
 
 from collections.abc import Sequence
@@ -88,7 +88,7 @@ def _ask_masked(result: PartTrials, framed: Sequence[tuple[GestItem, FrameWords]
 
 
 def _build_reveal_questions(whole: EncodedText, first: int, last: int, mask: int) -> tuple[Question, ...]:
-    """Return a question for each token of [first, last), with this and all later tokens of the range masked."""
+    """Return a question for each index in [first, last); the tokens from this index up to `last` are masked."""
     return tuple(
         Question((*whole.ids[:index], *(mask,) * (last - index), *whole.ids[last:]), ((index, whole.ids[index]),))
         for index in range(first, last)

@@ -1,6 +1,7 @@
 """Log-ratios of a masculine to a feminine wording, for GEST, its gendered translations and WinoBias.
 
-A score is ln P(masculine) - ln P(feminine); if the wordings differ in several tokens, it is the mean over them.
+A score is ln P(masculine) - ln P(feminine). If the wordings differ in several tokens, the score is the mean over these
+tokens.
 """
 
 from collections.abc import Sequence
@@ -20,7 +21,7 @@ ROLE = "log_ratio"
 UNEQUAL = "the two wordings have different numbers of tokens"
 SAME = "the two wordings have the same tokens"
 UNREADABLE = "the first token differs, and the tokenizer has no start token to put before it"
-# The protocol of causal models that compares the probabilities of two whole sentences.
+# The protocol for causal models; it compares the probabilities of two whole sentences.
 WHOLE_SENTENCE = "whole-sentence"
 
 
@@ -45,9 +46,9 @@ def find_differing_positions(male: Sequence[int], female: Sequence[int]) -> list
 def build_masked_questions(
     male: tuple[int, ...], female: tuple[int, ...], positions: Sequence[int], mask: int
 ) -> tuple[Question, ...]:
-    """Build one question with all differing positions masked, for the tokens of both wordings there.
+    """Build one question with all differing positions masked; it asks for the tokens of both wordings there.
 
-    Both wordings are read from the same distributions, so the normalisers cancel and logits suffice.
+    The values of both wordings come from the same distributions. Their normalisers cancel, so logits suffice.
     """
     ids = tuple(mask if position in positions else token for position, token in enumerate(male))
     wanted = [(position, wording[position]) for wording in (male, female) for position in positions]
@@ -76,8 +77,9 @@ def build_log_ratio_trial(
 ) -> Trial:
     """Build a trial from the questions of the masculine wording, followed by those of the feminine wording.
 
-    By default both wordings have the same number of tokens, and their means are compared. With `whole` their sums are
-    compared, and their lengths may differ; the first `first` questions are those of the masculine wording.
+    By default, both wordings must have the same number of tokens, and their mean log-probabilities are compared. With
+    `whole`, the sums of log-probabilities are compared, and the wordings may differ in length. The first `first`
+    questions belong to the masculine wording.
     """
 
     def score(answers: Sequence[Answer]) -> list[Score]:
@@ -94,7 +96,7 @@ def build_log_ratio_trial(
 def ask_masked_wordings(
     result: PartTrials, items: Sequence[Item], words: Sequence[str], wordings: Sequence[list[str]], text: Tokenizer
 ) -> None:
-    """Add a trial for each item that compares its masculine and feminine wording at masks for the differing tokens."""
+    """Add one trial per item; it masks the differing tokens and compares the masculine with the feminine tokens."""
     mask = require_mask(text)
     for item, name, male, female in zip(items, words, *map(text.encode_whole, wordings), strict=True):
         if len(male.ids) != len(female.ids):
@@ -109,7 +111,7 @@ def ask_masked_wordings(
 def ask_whole_sentences(
     result: PartTrials, items: Sequence[GenderedWordings], words: Sequence[str], text: Tokenizer
 ) -> None:
-    """Add a trial for each item that compares the probabilities of its sentences; `words` are the differing words."""
+    """Add one trial per item; it compares the probabilities of the two sentences. `words` are the differing words."""
     sentences = [item.male for item in items], [item.female for item in items]
     encoded = (*map(text.encode_whole, sentences), *map(text.encode, sentences))
     for item, name, male, female, own_male, own_female in zip(items, words, *encoded, strict=True):
@@ -124,9 +126,10 @@ def ask_whole_sentences(
 
 
 def _build_likelihood_question(whole: EncodedText, own: EncodedText, text: Tokenizer) -> Question:
-    """Build the question for all tokens of a sentence, except the first if no token can precede it."""
+    """Build the question for all tokens of a sentence; without a start token, the first token is not asked for."""
     positions = find_text_positions(whole, own)
-    # Without a preceding token the first token has no probability; this does not matter if both sentences share it.
+    # Without a preceding token, the first token has no probability. This does not matter if both sentences begin with
+    # the same token.
     lead = whole.ids[: positions.start] or (() if text.start is None else (text.start,))
     ids = (*lead, *own.ids)
     return Question(ids, tuple((index - 1, ids[index]) for index in range(max(1, len(lead)), len(ids))))

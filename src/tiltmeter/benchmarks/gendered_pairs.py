@@ -1,11 +1,12 @@
-"""GEST in languages that mark the gender of the first person: each sentence in the masculine and in the feminine.
+"""GEST in languages that mark the gender of the first person: each sentence has a masculine and a feminine version.
 
-No template is needed: a masked model compares the two forms of a word at its position (Pikuliak et al. 2024, section
-4.3). The paper has no causal models; here they compare the probabilities of the whole sentences (`whole-sentence`).
+No template is needed. For masked models, the differing word is masked, and the probabilities of its two forms are
+compared (Pikuliak et al. 2024, section 4.3). The paper has no causal models; here, the probabilities of the whole
+sentences are compared (`whole-sentence`).
 
-Pairs are filtered as in the paper, and skipped ones are listed with the reason: exactly one word may differ, its two
-forms must have the same first letter (otherwise they are different words), and duplicates are dropped. For masked
-models exactly one token may differ, too, so the set of pairs depends on the model.
+Pairs are filtered as in the paper: exactly one word may differ, its two forms must have the same first letter
+(otherwise they are different words), and duplicates are dropped. For masked models, also exactly one token may differ,
+so the set of pairs depends on the model. Skipped pairs are listed with the reason.
 """
 
 from collections.abc import Sequence
@@ -74,7 +75,7 @@ def build_choice(item: GenderedPairItem) -> Choice:
 
 
 def _are_distinct(items: Sequence[GenderedPairItem]) -> bool:
-    """Return whether all pairs are distinct; of duplicates, only the first is asked."""
+    """Return whether all pairs are distinct; a model is asked only about the first of several equal pairs."""
     return len({(item.male, item.female) for item in items}) == len(items)
 
 

@@ -1,11 +1,12 @@
 """GEST: is the speaker of a stereotypical first-person sentence more probably a man or a woman?
 
 Each sentence is quoted in up to four templates, and the score is the log-ratio of the masculine to the feminine word
-for its speaker (Pikuliak et al. 2024, Table 2). For masked models the word is masked. Causal models predict it from the
-text before it, so only templates 3 and 4 apply. Encoder-decoders fill a sentinel, which the paper did not do.
+for its speaker (Pikuliak et al. 2024, Table 2). For masked models, this word is masked. Causal models predict the word
+from the text before it, so only templates 3 and 4 apply. Encoder-decoders predict the word in place of a sentinel; the
+paper does not contain encoder-decoders.
 
-Words of several tokens are compared by the mean over their tokens if both have the same number; otherwise the item is
-skipped. Sentences in other languages have their own frames (`framed_sentences`).
+If both words have the same number of tokens, the means over their tokens are compared; otherwise the item is skipped.
+Sentences in other languages have their own frames (see `framed_sentences`).
 """
 
 from collections.abc import Sequence
@@ -133,14 +134,14 @@ def _ask_sentinel(template: SpeakerTemplate, items: Sequence[GestItem], text: To
         if len(male) != len(female) or male == female:
             result.skipped.append(SkippedItem(item.id, SAME if male == female else UNEQUAL))
             continue
-        # The word is read in the decoder after the sentinel.
+        # The decoder predicts the word after the sentinel.
         questions = build_continuation_questions((text.decoder_start, text.sentinel), male, female, source.ids)
         result.trials.append(build_log_ratio_trial(item, template.words, questions))
     return result
 
 
 def build_choice(item: GestItem) -> Choice:
-    """Return the item as a choice between two speakers; wordings of the instruction may name them differently."""
+    """Return the item as a choice between two speakers; wordings of the instruction may use other words for them."""
     if item.language != "en":
         raise UnsupportedPart(
             "Chat models are asked about the speaker of English sentences only; for other languages use gest-pairs."

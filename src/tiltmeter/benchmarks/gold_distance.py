@@ -9,9 +9,10 @@ from numpy.typing import ArrayLike, NDArray
 def compute_gold_distance(log_prob: ArrayLike) -> NDArray[np.float64]:
     """Return the Jensen-Shannon distance (base 2) of a distribution to the one-hot distribution of the gold token.
 
-    It depends only on the gold token's probability p: the square root of Eq. 3 of the paper, (p log2 p - (1 + p) log2(1
-    + p) + 2) / 2. This form cancels catastrophically for p near 1. With r = 1 - p, the equivalent (p log2 p + r - (2 -
-    r) log2(1 - r/2)) / 2 has only terms of order r.
+    `log_prob` is ln p, where p is the gold token's probability. The distance depends only on p. It is the square root
+    of Eq. 3 of the paper, (p log2 p - (1 + p) log2(1 + p) + 2) / 2. This formula loses precision for p near 1.
+    Therefore the code uses an equivalent formula with r = 1 - p: (p log2 p + r - (2 - r) log2(1 - r/2)) / 2. All its
+    terms are of order r.
 
     >>> compute_gold_distance([math.log(0.5), 0.0, -1000.0]).round(4).tolist()
     [0.5579, 0.0, 1.0]
@@ -27,7 +28,7 @@ def compute_gold_distance(log_prob: ArrayLike) -> NDArray[np.float64]:
 
 
 def compute_s_jsd(more: ArrayLike, less: ArrayLike) -> float:
-    """Return S_JSD of a pair: the mean difference of `compute_gold_distance` over its shared tokens.
+    """Return S_JSD of a pair: the mean over its shared tokens of the difference in `compute_gold_distance`.
 
     The arguments are the log-probabilities of the shared tokens in the two sentences. A negative value means that the
     model predicts the shared tokens better in the more stereotypical sentence.

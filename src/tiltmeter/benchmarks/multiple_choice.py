@@ -6,15 +6,16 @@ A causal model gets the prompt
     Question: …
     Answer:
 
-in the language of the item (`forced_choice/languages`). Each of the three answers is scored as the continuation, and
-the other answers are not shown, as in common evaluation harnesses. The model's answer is the one with the highest
-score; answers with equal scores share the choice.
+in the language of the item (`forced_choice/languages`). Each of the three answers is scored as the continuation of the
+prompt. The prompt does not list the answers, as in common evaluation harnesses. The model's answer is the answer with
+the highest score; if several scores are highest, each of these answers gets an equal share.
 
 - `likelihood` (also `published`): the log-likelihood of the answer.
-- `likelihood-per-character`: the same divided by the number of characters, since short answers are likelier.
+- `likelihood-per-character`: the log-likelihood divided by the number of characters, because short answers are more
+  probable.
 
-An encoder-decoder fills a sentinel after the prompt. Masked models are not supported. Chat models choose between the
-three answers, in all orders.
+An encoder-decoder predicts the answer in place of a sentinel after the prompt. Masked models are not supported. Chat
+models choose between the three answers, in all orders.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -52,7 +53,7 @@ _SAME = "two of its answers have the same text"
 
 def ask(part: str, items: Sequence[MultipleChoiceItem], text: Tokenizer, *, protocol: str) -> PartTrials:
     """Turn the items of one part into questions for a model with this tokenizer."""
-    del part  # the prompts do not depend on it
+    del part  # the prompts do not depend on the part
     if protocol not in PROTOCOLS:
         raise UsageError(
             f"{protocol!r} is not a protocol of multiple-choice questions; choose one of {', '.join(PROTOCOLS)}."
@@ -93,7 +94,7 @@ def _build_prompts(items: Sequence[MultipleChoiceItem]) -> list[ContinuedPrompt]
 
 
 def _build_causal_questions(items: Sequence[MultipleChoiceItem], text: Tokenizer) -> Iterator[Question]:
-    """Yield a question for the tokens of each answer, with the space before it, after the prompt."""
+    """Yield a question for the tokens of each answer after the prompt, including the space before the answer."""
     prompts = _build_prompts(items)
     if not prompts:
         return
@@ -106,13 +107,13 @@ def _build_causal_questions(items: Sequence[MultipleChoiceItem], text: Tokenizer
 
 
 def _find_leading_tokens(text: Tokenizer, written: str) -> Ids:
-    """Return the special tokens that the tokenizer puts before a text; they are the same for all texts."""
+    """Return the special tokens that the tokenizer puts before every text; `written` is any text."""
     (whole,), (alone,) = text.encode_whole([written]), text.encode([written])
     return whole.ids[: find_text_positions(whole, alone).start]
 
 
 def _build_sentinel_questions(items: Sequence[MultipleChoiceItem], text: Tokenizer) -> Iterator[Question]:
-    """Yield a question for each answer as the filling of a sentinel after the prompt."""
+    """Yield a question for each answer in place of a sentinel after the prompt."""
     if text.sentinel is None or text.decoder_start is None:
         raise UnsupportedPart(
             "The tokenizer has no sentinel <extra_id_0>, so the model was not trained to fill blanks like T5."

@@ -1,13 +1,14 @@
 """Sentence pairs: does a model assign a higher score to the more stereotypical of two sentences?
 
 The sentences of a pair differ in the group that they mention. `docs/explanation/sentence-pairs.md` has the formulas and
-the limitations of each protocol. Masked models:
+the limitations of each protocol. Protocols for masked models:
 
-- `published`: each shared token is masked in turn (Nangia et al. 2020, Steinborn et al. 2022).
-- `within-word-l2r`: also masks the tokens to the right in the same word (Kauf and Ivanova 2023).
-- `aul`, `aula`: all tokens of the unmasked sentence, unweighted or weighted by attention (Kaneko and Bollegala 2022).
+- `published`: each token that both sentences share is masked in turn (Nangia et al. 2020, Steinborn et al. 2022).
+- `within-word-l2r`: like `published`, but the later tokens of the same word are masked, too (Kauf and Ivanova 2023).
+- `aul`, `aula`: nothing is masked, and all tokens are scored; `aula` weights them by attention (Kaneko and Bollegala
+  2022).
 
-Causal and encoder-decoder models have no published protocol; `published` then means `likelihood`:
+Causal and encoder-decoder models have no published protocol, so `published` means `likelihood` for them:
 
 - `likelihood`: the log-likelihood of the whole sentence.
 - `likelihood-shared`: the log-likelihood of the shared tokens.
@@ -65,13 +66,14 @@ PROTOCOLS = {
 _NOTHING_SHARED = "its two sentences share no token"
 _EMPTY = "one of its sentences has no token"
 _NOT_ALIGNED = "its two sentences are too long and repetitive to find their shared tokens"
-# The longest sentence whose tokens are masked one by one; the memory for its questions grows with the square.
+# The maximum number of tokens in a sentence whose tokens are masked one by one. The memory for its questions grows with
+# the square of this number.
 _LONGEST_MASKED = 4_096
 
 
 def ask(part: str, items: Sequence[PairItem], text: Tokenizer, *, protocol: str) -> PartTrials:
     """Turn pairs into questions for a model with this tokenizer."""
-    del part  # pairs have one part
+    del part  # data sets of pairs are not divided into parts
     name = _select_protocol(protocol, text.kind)
     result = PartTrials(text.kind, name)
     if name in (PUBLISHED, WITHIN_WORD):
@@ -101,7 +103,8 @@ def _select_protocol(name: str, kind: Kind) -> str:
 class _Sentence:
     """The input of a masked model for a sentence.
 
-    `text` has the positions of the sentence's own tokens, `words` the word index of each token (empty if not needed).
+    `text` has the positions of the sentence's tokens without special tokens. `words` has the word index of each token;
+    it is empty if the protocol does not need word indices.
     """
 
     ids: tuple[int, ...]
@@ -109,7 +112,7 @@ class _Sentence:
     words: tuple[int | None, ...] = ()
 
     def masked(self, position: int, mask: int) -> Question:
-        """Return the question for the token at `position`, with the rest of its word masked if `words` is given."""
+        """Return the question for the masked token at `position`; with `words`, the rest of its word is masked, too."""
         ids = list(self.ids)
         ids[position] = mask
         if self.words:
@@ -121,7 +124,7 @@ class _Sentence:
 
 
 def _ask_masked(result: PartTrials, items: Sequence[PairItem], text: Tokenizer, *, within_word: bool) -> None:
-    """Ask one question for each shared token in each sentence, with the token masked."""
+    """Add trials with one question for each shared token in each sentence; the token is masked."""
     if text.mask is None:
         raise UnsupportedPart("The tokenizer has no mask token, so no token of a sentence can be masked.")
     if within_word and not text.has_offsets:
@@ -167,7 +170,7 @@ def _build_masked_scorer(item: PairItem) -> Callable[[Sequence[Answer]], list[Sc
 
 
 def _ask_unmasked(result: PartTrials, items: Sequence[PairItem], text: Tokenizer, *, attention: bool) -> None:
-    """Ask one question for each sentence, with all of its tokens unmasked."""
+    """Add trials with one question for each sentence; no token is masked."""
     want = WantedQuantity.LOG_PROB_AND_ATTENTION if attention else WantedQuantity.LOG_PROB
     for item, more, less in _encode_sentences(items, text, words=False):
         if not more.text or not less.text:
@@ -184,7 +187,7 @@ def _build_unmasked_scorer(item: PairItem, attention: bool) -> Callable[[Sequenc
     def sentence_score(answer: Answer) -> float:
         numbers = answer.astype(np.float64)
         if attention:
-            # The weights are not normalised, as in the paper's definition and in the released code.
+            # The attention weights are not normalised, as in the paper's definition and in the released code.
             log_probs, weights = numbers.reshape(2, -1)
             numbers = log_probs * weights
         return float(numbers.mean())
@@ -217,7 +220,7 @@ def _encode_sentences(
 
 
 def _ask_likelihood(result: PartTrials, items: Sequence[PairItem], text: Tokenizer, *, only_shared: bool) -> None:
-    """Ask one question for each sentence; it is the same for both protocols, so its answer can be reused."""
+    """Add trials with one question for each sentence; both protocols ask the same question and can reuse the answer."""
     lead, source = _build_lead(text)
     texts = [sentence for item in items for sentence in (item.more, item.less)]
     encoded = [(*lead, *sentence.ids) for sentence in text.encode(texts)]
@@ -243,7 +246,7 @@ def _ask_likelihood(result: PartTrials, items: Sequence[PairItem], text: Tokeniz
 
 
 def _find_shared_after(lead: int, more: Ids, less: Ids) -> list[tuple[int, int]]:
-    """Return the positions of shared tokens after the lead, counted from its end."""
+    """Return the positions of shared tokens after the first `lead` tokens, counted from the end of these tokens."""
     return [
         (first - lead, second - lead)
         for first, second in find_shared_positions(more, less)
@@ -252,7 +255,7 @@ def _find_shared_after(lead: int, more: Ids, less: Ids) -> list[tuple[int, int]]
 
 
 def _build_lead(text: Tokenizer) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Return the tokens before a sentence and the input of the encoder: empty, or a sentinel to fill."""
+    """Return the tokens before a sentence, and the encoder's input: a sentinel; empty for models without an encoder."""
     if text.kind == "causal":
         if text.start is None:
             raise UnsupportedPart(
@@ -273,7 +276,8 @@ def _build_likelihood_scorer(
 ) -> Callable[[Sequence[Answer]], list[Score]]:
     def score(answers: Sequence[Answer]) -> list[Score]:
         more, less = (answer.astype(np.float64) for answer in answers)
-        # The common prefix has equal probabilities; rounding differences between batches must not break a tie.
+        # The tokens of the common prefix have equal probabilities in both sentences. Copy the values, because rounding
+        # differences between batches must not break a tie.
         less[:prefix] = more[:prefix]
         if shared is not None:
             positions_more, positions_less = map(list, zip(*shared, strict=True))
@@ -298,7 +302,7 @@ def _build_likelihood_scorer(
 
 
 def _build_sentence_score(item: PairItem, sentence: str, role: str, score: float) -> Score:
-    """Return a score of one of the two sentences; scores of the pair have the item's id."""
+    """Return a score of one of the two sentences; its id is the item's id with the suffix `/more` or `/less`."""
     return Score(f"{item.id}/{sentence}", role, float(score))
 
 

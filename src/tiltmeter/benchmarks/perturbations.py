@@ -1,4 +1,4 @@
-"""Perturbations: changes of the texts of an item that should not change what is measured.
+"""Perturbations: changes of the texts of an item that should not change the results.
 
 no-final-punctuation    remove the punctuation at the end of sentences
 lower-case              convert all letters to lower case
@@ -23,7 +23,7 @@ _WORD = re.compile(r"\w+")
 
 
 def build_perturbations(form: str, names: Sequence[str]) -> dict[str, Callable[[Any], Any]]:
-    """Return the named perturbations for items of a form."""
+    """Return a mapping from the names of perturbations to functions that change an item of this form."""
     return {name: _apply_to_items(form, _CHANGES[name]) for name in names}
 
 
@@ -79,7 +79,7 @@ def quote_sentence(text: str, language: str, kind: str) -> str:
 
 
 def replace_names(text: str, language: str, _kind: str) -> str:
-    """Replace each listed name by the next one of the same gender.
+    """Replace each listed given name by the next name of the same gender in the list.
 
     >>> replace_names("Mary saw John.", "en", "sentence")
     'Linda saw James.'

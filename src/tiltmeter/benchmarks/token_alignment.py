@@ -1,4 +1,4 @@
-"""Token alignment: shared tokens of two sentences, and the tokens of a text among special tokens."""
+"""Token alignment: find the tokens that two sentences share, and a text's own tokens among special tokens."""
 
 from collections.abc import Sequence
 
@@ -10,9 +10,10 @@ from tiltmeter.questions import EncodedText
 def find_shared_positions(first: Sequence[int], second: Sequence[int]) -> list[tuple[int, int]]:
     """Return the positions of shared tokens in both sequences, by longest matching blocks.
 
-    The blocks are those of `difflib` with its defaults, as in the released code of CrowS-Pairs and of S_JSD. Hence in
-    sequences of 200 tokens or more, a token that makes up more than 1% does not start a block, and the result can
-    depend on the order of the sequences. Raises a `MatchingLimitError` if they are too long and repetitive.
+    `difflib` with its default settings finds the blocks, as in the released code of CrowS-Pairs and of S_JSD.
+    Therefore, in sequences of 200 tokens or more, a block cannot start with a token that makes up more than 1% of the
+    sequence, and the result can depend on the order of the two sequences. Raises a `MatchingLimitError` if they are too
+    long and repetitive.
 
     >>> find_shared_positions([7, 1, 2, 3], [8, 9, 1, 2, 5])
     [(1, 2), (2, 3)]
@@ -38,7 +39,7 @@ def find_text_positions(whole: EncodedText, alone: EncodedText) -> range:
 
 
 def find_tokens_between(whole: EncodedText, start: int, end: int) -> tuple[int, int]:
-    """Return the range (first, end) of tokens that cover the characters [start, end); (0, 0) if there are none.
+    """Return the range (first, end) of tokens that cover the characters [start, end); (0, 0) if no token does.
 
     >>> find_tokens_between(EncodedText((101, 7, 8, 102), ((0, 0), (0, 3), (3, 5), (0, 0))), 3, 5)
     (2, 3)

@@ -1,9 +1,10 @@
 """WinoBias as GEST's authors use it to validate their measure (Pikuliak et al. 2024, appendix B).
 
-It is not used as a coreference test. Each sentence has a version with masculine and one with feminine pronouns, and the
-score is the log-ratio of their probabilities, compared between stereotypically male and female occupations. For masked
-models the pronouns are masked. The paper has no causal models; here they compare the probabilities of the whole
-sentences, which gives the same ratio: P(he | rest) / P(she | rest) = P(he, rest) / P(she, rest).
+WinoBias is not used as a coreference test here. Each sentence has a version with masculine and a version with feminine
+pronouns. The score is the log-ratio of their probabilities. The measure compares the scores of stereotypically male and
+stereotypically female occupations. For masked models, the pronouns are masked. The paper has no causal models; here,
+the probabilities of the whole sentences are compared, which gives the same ratio: P(he | rest) / P(she | rest) =
+P(he, rest) / P(she, rest).
 
 Lines whose two versions differ in more than their pronouns are errors in the data and are skipped.
 """
@@ -29,7 +30,7 @@ _PRONOUNS = {("he", "she"), ("his", "her"), ("him", "her"), ("himself", "herself
 
 
 def find_pronouns(item: WinoBiasItem) -> list[tuple[str, str]] | None:
-    """Return the pairs of pronouns in which the two sentences differ; None if other words differ, or none."""
+    """Return the pairs of pronouns in which the sentences differ; None if other words differ or no word differs."""
     if len(item.male.split()) != len(item.female.split()):
         return None
     words = [

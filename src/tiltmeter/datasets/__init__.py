@@ -1,4 +1,4 @@
-"""Data sets: pinned upstream files, cache and mirror, file readers, validation and starter sets.
+"""Data sets: files pinned to a commit, cache and mirror, file readers, validation and starter sets.
 
 >>> import tiltmeter
 >>> tiltmeter.datasets.names()[:2]

@@ -1,4 +1,4 @@
-"""The cache folder for downloads and answers of models."""
+"""The cache folder for downloaded files and for answers of models."""
 
 import os
 from pathlib import Path
@@ -7,10 +7,10 @@ from tiltmeter.text_files import expand_home
 
 
 def get_cache_folder() -> Path:
-    """Return `TILTMETER_CACHE` or the cache folder of the platform; it may not exist yet."""
+    """Return the folder in `TILTMETER_CACHE` or the platform's cache folder; the folder may not exist yet."""
     setting = os.environ.get("TILTMETER_CACHE")
     if setting:
         return expand_home(setting)
-    from platformdirs import user_cache_path  # cluster nodes may lack it
+    from platformdirs import user_cache_path  # imported here because cluster nodes may lack this package
 
     return user_cache_path("tiltmeter", appauthor=False)

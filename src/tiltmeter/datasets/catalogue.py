@@ -8,9 +8,9 @@ from tiltmeter.registry import find_package_objects, load_components
 
 
 class Catalogue(Mapping[str, Dataset]):
-    """Data sets by name: built-in ones, and those of the entry points `tiltmeter.datasets`.
+    """A mapping from names to data sets: the built-in data sets, and those of the entry points `tiltmeter.datasets`.
 
-    Plug-ins are loaded on first access, because they import from this package.
+    Plug-ins are loaded at the first access, because they import from this package.
     """
 
     @cached_property

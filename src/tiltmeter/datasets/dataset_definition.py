@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """One file of a data set. `part` is None if the file has all parts, or the data set has no parts.
+    """One file of a data set. `part` is None if the file contains all parts or the data set has no parts.
 
-    `companions` are other files of the same repository that the reader needs. `Dataset` sets `dataset`, the name of the
-    data set.
+    `companions` are other files of the repository that the reader also needs. `dataset` is the name of the data set;
+    the class `Dataset` sets it.
     """
 
     language: str
@@ -36,7 +36,7 @@ class Source:
 
     def paths(self) -> list[Path]:
         """Return the local paths of the files; download them if necessary."""
-        # Listing data sets does not need the download code.
+        # Imported here, because listing data sets does not need the download code.
         from tiltmeter.datasets.file_fetcher import fetch_file
 
         return [file if isinstance(file, Path) else fetch_file(file, dataset=self.dataset) for file in self.files]
@@ -52,7 +52,7 @@ class Source:
         return validate_file(self.paths()[0], self.format, self.language)
 
     def load(self) -> "ValidationResult":
-        """Read the file. Raise an error if it is invalid, except for upstream files, which users cannot correct."""
+        """Read the file; raise an error if it is invalid, unless it is an upstream file, which users cannot correct."""
         result = self.validate()
         if not isinstance(self.file, UpstreamFile):
             result.accept()
@@ -63,9 +63,9 @@ class Source:
 class Dataset:
     """A data set: its files, licence, citation, content warning and known limitations.
 
-    `items` is the number of items per language, if it is known without reading the files. `control` has the names of
-    its control data sets: items in the same form, in which a preference is not a preference for the stereotypes. For a
-    control, `why_control` is the reason, as a clause.
+    `items` maps languages to numbers of items, if these are known without reading the files. `control` has the names of
+    the control data sets of this data set. A control has items of the same form, but a preference in it is not a
+    preference for the stereotypes. `why_control` is set for a control data set: a clause that says why it is a control.
     """
 
     name: str
@@ -86,7 +86,7 @@ class Dataset:
 
     @property
     def files(self) -> tuple[UpstreamFile | Path, ...]:
-        """All files, each once."""
+        """All files of the data set, without duplicates."""
         return tuple(dict.fromkeys(file for source in self.sources for file in source.files))
 
     @property
@@ -108,7 +108,7 @@ class Dataset:
 
     @property
     def languages(self) -> tuple[str, ...]:
-        """The languages of the files."""
+        """The language codes of the files, without duplicates."""
         return tuple(dict.fromkeys(source.language for source in self.sources))
 
     @property
@@ -117,7 +117,10 @@ class Dataset:
         return all(isinstance(file, Path) or file.licence_stated for file in self.files)
 
     def select(self, part: str | None = None, languages: Iterable[str] = ()) -> tuple[Source, ...]:
-        """Return the files with a part (None: all) in these languages (empty: all); raise an error for unknown ones."""
+        """Return the files of a part in these languages; raise an error if the part or a language is unknown.
+
+        None selects all parts, and empty `languages` selects all languages.
+        """
         languages = tuple(languages)
         if part is not None and part not in self.parts:
             known = f"its parts are {', '.join(self.parts)}" if self.parts else "it has no parts"

@@ -1,4 +1,4 @@
-"""Load and validate items by name of the data set, path of a file, or specification."""
+"""Load and validate items, given the name of a data set, the path of a file, or a specification."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -31,7 +31,7 @@ __all__ = [
 
 
 def names() -> list[str]:
-    """Return the names of all data sets, including those of plug-ins.
+    """Return the names of all data sets, including the data sets of plug-ins.
 
     >>> names()[:3]
     ['starter', 'starter-pairs', 'starter-gest']
@@ -40,7 +40,7 @@ def names() -> list[str]:
 
 
 def get_dataset(name: str) -> Dataset:
-    """Return the data set with this name."""
+    """Return the data set with this name; raise an error if there is no such data set."""
     if name not in DATASETS:
         if (Path(name) / PUBLISHED_ITEMS).is_file():
             raise UsageError(
@@ -55,7 +55,7 @@ def get_dataset(name: str) -> Dataset:
 
 
 def load(name: str, part: str | None = None, language: str | None = None) -> list[Item]:
-    """Return the items of a data set; None means all parts, or all languages.
+    """Return the items of a data set; `part=None` selects all parts, `language=None` all languages.
 
     >>> load("starter", "intrasentence", "en")[0].target
     'grandmother'
@@ -66,20 +66,20 @@ def load(name: str, part: str | None = None, language: str | None = None) -> lis
 
 def load_file(path: Path | str) -> list[Item]:
     """Return the items of a JSONL file."""
-    from tiltmeter.datasets.readers.jsonl import read_jsonl  # listing data sets does not need readers
+    from tiltmeter.datasets.readers.jsonl import read_jsonl  # imported here because listing data sets does not need it
 
     return read_jsonl(Path(path))
 
 
 def load_spec(spec: Spec) -> list[Item]:
-    """Return the items that a specification selects, by language."""
+    """Return the items that a specification selects, grouped by language."""
     return [item for result in load_with_findings(spec) for item in result.items]
 
 
 def load_with_findings(spec: Spec) -> "list[ValidationResult]":
     """Return the validation results of the files that a specification selects, with only the selected items.
 
-    Raise an error for an invalid file of the user. In released files, rows with errors are left out.
+    Raise an error if a file of the user is invalid. In released files, rows with errors are omitted.
     """
     if spec.path is None:
         known = get_dataset(spec.name)
@@ -109,7 +109,7 @@ def validate_spec(spec: Spec) -> "list[ValidationResult]":
 
 
 def allows_text_export(name: str) -> bool:
-    """Return whether the texts of a data set may be written to files: not if its repository states no licence."""
+    """Return whether the texts of a data set may be written to files; False if its repository states no licence."""
     return name not in DATASETS or DATASETS[name].licence_stated
 
 
@@ -128,7 +128,7 @@ def reject_export(name: str) -> None:
 
 
 def _load_sources(sources: Sequence[Source], part: str | None) -> "list[ValidationResult]":
-    """Load files with only the items of a part; raise an error if no file has a usable item."""
+    """Load files and keep only the items of a part; raise an error if no file has a usable item."""
     results = [source.load() for source in sources]
     if results and not any(result.items for result in results):
         results[0].accept()
@@ -136,7 +136,7 @@ def _load_sources(sources: Sequence[Source], part: str | None) -> "list[Validati
 
 
 def _select_items(result: "ValidationResult", part: str | None, language: str | None = None) -> "ValidationResult":
-    """Return a result with only the items of a part and a language; None selects all."""
+    """Return the result with only the items of a part and a language; None selects all parts or all languages."""
 
     def is_selected(item: Item) -> bool:
         return language in (None, item.language) and (part is None or get_item_form(item).belongs_to(item, part))

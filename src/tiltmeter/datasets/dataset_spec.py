@@ -11,7 +11,7 @@ from tiltmeter.text_files import expand_home
 
 # The file with the items in a folder written by `tiltmeter make publish`.
 PUBLISHED_ITEMS = "items.jsonl"
-# The data set of each edition of GEST.
+# Maps each edition of GEST to the name of its data set.
 EDITIONS = {"1.0": "gest-1.0", "1.1": "gest"}
 
 
@@ -19,7 +19,7 @@ EDITIONS = {"1.0": "gest-1.0", "1.1": "gest"}
 class Spec:
     """A data set or file, optionally restricted to one part and to some languages.
 
-    Empty `languages` means all. `path` is set if `name` is the path of a file.
+    Empty `languages` means all languages. `path` is set if `name` is the path of a file.
     """
 
     name: str
@@ -56,7 +56,7 @@ def parse_spec(text: str) -> Spec:
 
 
 def with_edition(texts: Sequence[str], edition: str | None) -> list[str]:
-    """Replace GEST in specifications by an edition of GEST; None changes nothing.
+    """Replace `gest` in specifications by the data set of an edition of GEST; None changes nothing.
 
     >>> with_edition(["gest/template-3:en", "stereoset"], "1.0")
     ['gest-1.0/template-3:en', 'stereoset']
@@ -75,7 +75,7 @@ def with_edition(texts: Sequence[str], edition: str | None) -> list[str]:
 
 
 def _is_path(text: str) -> bool:
-    # A separator alone does not make a path: stereoset/intrasentence has one, too.
+    # A slash alone does not make a text a path: `stereoset/intrasentence` also contains a slash.
     separators = filter(None, (os.sep, os.altsep, "/"))
     has_separator = any(separator in text for separator in separators)
     return text.endswith(".jsonl") or (has_separator and _expand_path(text).is_file())

@@ -1,4 +1,4 @@
-"""Statistics of data sets: items, contexts, sentences, subjects, groups and words."""
+"""Statistics of data sets: counts of items, contexts, sentences, subjects, groups and words."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -11,13 +11,13 @@ from tiltmeter.datasets.word_counts import build_word_counter, explain_missing_c
 from tiltmeter.forms import Item, get_item_form
 from tiltmeter.forms.blank import BLANK, fill_blank
 
-# Returns the number of tokens of each text.
+# A function that takes texts and returns the number of tokens of each text.
 CountPieces = Callable[[Sequence[str]], list[int]]
 
 
 @dataclass(frozen=True, slots=True)
 class LengthStatistics:
-    """Lengths of sentences in words or tokens."""
+    """Statistics of the lengths of sentences, in words or tokens."""
 
     total: int
     sentences: int
@@ -38,11 +38,11 @@ class LengthStatistics:
 
 @dataclass(frozen=True, slots=True)
 class PortionStatistics:
-    """The items of one part and language.
+    """Statistics of the items of one part and language.
 
-    `contexts` is the number of different contexts, or of different first sentences if there is no context. `subject` is
-    the attribute that names the subject of an item; `per_subject` counts items by its values. `groups` counts items by
-    the values of other attributes.
+    `contexts` is the number of different contexts, or of different first sentences if items have no context. `subject`
+    is the attribute that names the subject of an item; `per_subject` maps its values to numbers of items. `groups` maps
+    other attributes to the numbers of items with each value.
     """
 
     part: str
@@ -75,7 +75,7 @@ class PortionStatistics:
 
 
 def describe_items(items: Iterable[Item], count_pieces: CountPieces | None = None) -> list[PortionStatistics]:
-    """Compute statistics of items by part and language, in the order of their first items."""
+    """Compute statistics for each part and language, in the order in which they occur; `count_pieces` counts tokens."""
     groups: dict[tuple[str, str], list[Item]] = {}
     for item in items:
         groups.setdefault((get_item_form(item).part_of(item) or "", item.language), []).append(item)
@@ -83,7 +83,7 @@ def describe_items(items: Iterable[Item], count_pieces: CountPieces | None = Non
 
 
 def list_sentences(item: Item) -> list[str]:
-    """Return the sentences of an item as a model reads them: contexts with filled blanks, and all other sentences."""
+    """Return the sentences of an item as a model reads them: contexts with filled BLANK, and all other sentences."""
     form = get_item_form(item)
     texts = form.translatable(item)
     by_type: dict[str, list[str]] = {"context": [], "word": [], "sentence": []}
@@ -127,7 +127,7 @@ def _describe_portion(
 
 
 def _count_values(values: Iterable[Any]) -> dict[str, int]:
-    """Count the values, most frequent first."""
+    """Return the number of occurrences of each value, the most frequent value first."""
     return dict(Counter(str(value) for value in values if value not in (None, "")).most_common())
 
 

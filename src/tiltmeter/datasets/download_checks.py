@@ -1,4 +1,4 @@
-"""Detection of wrong downloads: login pages, error messages, pointers to files elsewhere."""
+"""Detection of wrong downloads: login pages, error messages, and pointer files of Git LFS."""
 
 import json
 import re
@@ -7,14 +7,14 @@ from pathlib import Path
 _HEAD_BYTES = 4096
 _PAGE = re.compile(rb"(?i)\s*(<!doctype html|<html|<head|<body|<script|<\?xml)")
 _POINTER = b"version https://git-lfs.github.com/"
-# The fields of error messages in JSON.
+# The names of fields that occur in JSON error messages.
 _ERROR_FIELDS = {"message", "documentation_url", "status", "error", "errors", "code", "detail"}
 
 
 def detect_wrong_page(path: Path, *, known: bool) -> str | None:
-    """Return a description of a file that is not data; None if it may be data.
+    """Return a description of the content if a file is not data; None if the file may be data.
 
-    If the hash is not `known`, the content is also compared with the format of the file name.
+    If `known` is false (no hash of the file is known), the content must also match the format of the file name.
     """
     with path.open("rb") as file:
         content = file.read(_HEAD_BYTES if known else -1)

@@ -33,7 +33,8 @@ class UnavailableFileError(DownloadError):
 def fetch_file(file: UpstreamFile, show: ShowProgress = show_download, *, dataset: str = "") -> Path:
     """Return the local path of `file`, with a verified hash; download the file if necessary.
 
-    If `TILTMETER_MIRROR` is a folder, its files are used directly; if it is an http(s) address, it replaces GitHub.
+    If `TILTMETER_MIRROR` is a folder, its files are used directly. If it is an http(s) address, files are downloaded
+    from there instead of GitHub.
     `show` is called with the name of the file when a download begins. `dataset` is the name of the data set in the
     error message about a repository without a licence.
     """
@@ -62,7 +63,7 @@ def fetch_file(file: UpstreamFile, show: ShowProgress = show_download, *, datase
     try:
         create_shared_folder(target.parent)
         with FileLock(f"{target}.lock", mode=get_lock_mode(target)):
-            # Another process may have downloaded it in the meantime.
+            # Another process may have downloaded the file while this process waited.
             if not _has_expected_hash(target, file):
                 _download(file, url, target, show)
     except (OSError, UsageError) as error:
@@ -77,7 +78,7 @@ def _build_service_url(file: UpstreamFile) -> str:
 
 
 def _has_expected_hash(path: Path, file: UpstreamFile) -> bool:
-    """Return whether a file exists with the expected hash; if no hash is known, whether it may be data."""
+    """Return whether a file exists and has the expected hash; if no hash is known, whether it may be data."""
     if not path.is_file():
         return False
     pin = get_expected_pin(file)
@@ -113,7 +114,7 @@ def _download(file: UpstreamFile, url: str, target: Path, show: ShowProgress) ->
         raise UnavailableFileError(
             f"{file.name} is not in the cache, and {address} {error}: {_SET_MIRROR}, or unset it to use GitHub."
         ) from error
-    # Not `compute_for_file`, which may return a cached hash of an earlier attempt.
+    # Do not use `compute_for_file`, which may return the cached hash of an earlier attempt.
     actual, page = pin.build_from_hashes(compute_hashes(part)), detect_wrong_page(part, known=pin.is_hash)
     if actual != pin or (page and not pin.is_hash):
         part.unlink()

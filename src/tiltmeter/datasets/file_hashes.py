@@ -1,4 +1,4 @@
-"""Hashes of data files, with a cache for runs."""
+"""Hashes of data files, with a cache so that a run hashes each file only once."""
 
 import hashlib
 from collections.abc import Iterator
@@ -22,7 +22,7 @@ _known: ContextVar[dict[Path, FileHashes] | None] = ContextVar("_known", default
 
 @contextmanager
 def cache_hashes() -> Iterator[None]:
-    """Cache file hashes inside the block (also usable as a decorator)."""
+    """Cache file hashes inside the `with` block or the decorated function."""
     if _known.get() is not None:
         yield
         return
@@ -34,7 +34,7 @@ def cache_hashes() -> Iterator[None]:
 
 
 def get_hashes(path: Path) -> FileHashes:
-    """Return the hashes of a file; inside `cache_hashes`, from the cache.
+    """Return the hashes of a file; inside `cache_hashes`, each file is hashed only once.
 
     >>> import tempfile
     >>> with tempfile.NamedTemporaryFile() as empty:
@@ -54,7 +54,7 @@ def compute_hashes(path: Path) -> FileHashes:
     if path.exists() and not path.is_file():
         raise DataError(f"{path} cannot be read: it is not a regular file.")
     sha256 = hashlib.sha256()
-    # git hashes a header with the length, then the content.
+    # git hashes a header that contains the length, followed by the content.
     git_blob = hashlib.sha1(b"blob %d\0" % path.stat().st_size, usedforsecurity=False)
     with path.open("rb") as file:
         while block := file.read(1 << 20):

@@ -1,4 +1,4 @@
-"""Validation findings and their codes; forms define further codes."""
+"""Validation findings and the codes that all forms share; each form defines further codes."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -42,7 +42,7 @@ _WARNINGS = {
     "unknown-field": "a field that the form does not have, perhaps misspelt",
 }
 
-# Warnings for all forms that change the meaning of a number; each form adds its own.
+# The codes of warnings, for all forms, that affect the interpretation of results; each form adds its own codes.
 _CHANGING_MEANING = ("control-character", "decomposed")
 
 
@@ -68,13 +68,13 @@ class Finding:
 
 @cache
 def list_error_codes() -> dict[str, str]:
-    """Return the codes of findings that make an item or a file unusable, with their meanings."""
+    """Return a mapping from the codes of errors to their meanings; an error makes an item or a file unusable."""
     return _merge_codes(_ERRORS, *(form.errors for form in get_forms().values()))
 
 
 @cache
 def list_warning_codes() -> dict[str, str]:
-    """Return the codes of findings about usable items, with their meanings."""
+    """Return a mapping from the codes of warnings to their meanings; an item with a warning is usable."""
     return _merge_codes(_WARNINGS, *(form.warnings for form in get_forms().values()))
 
 
@@ -83,12 +83,12 @@ def _merge_codes(*codes: Mapping[str, str]) -> dict[str, str]:
 
 
 def get_severity(code: str) -> Severity:
-    """Return whether a code is an error or a warning."""
+    """Return whether a code denotes an error or a warning."""
     return "error" if code in list_error_codes() else "warning"
 
 
 def changes_meaning(code: str) -> bool:
-    """Return whether a warning changes the meaning of a number, so that runs repeat it.
+    """Return whether a warning affects the interpretation of results; runs repeat such a warning.
 
     >>> changes_meaning("identical-pair"), changes_meaning("unknown-field")
     (True, False)

@@ -4,7 +4,7 @@ import re
 
 
 def list_reference_names(name: str) -> tuple[str, str]:
-    """Return the names of the files with the correct and the incorrect references of a file of sources.
+    """Return the names of two reference files for a file of sources: first the correct, then the incorrect references.
 
     >>> list_reference_names("geneval-sentences-feminine-test.en_es.en")[1]
     'geneval-sentences-masculine-test.en_es.es'

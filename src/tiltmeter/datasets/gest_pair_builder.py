@@ -1,8 +1,8 @@
 """Build gendered pairs from translations, as the authors of GEST did (Pikuliak et al. 2024, section 4.3.2).
 
-A sentence is translated alone, which gives one gender, and in a prompt with a speaker of the other gender (`She said:
-"…"`), which should give the other gender. The two translations are a pair if they differ in one word and both forms of
-the word have the same first letter.
+A sentence is translated twice: alone, which gives a translation in one gender, and inside a prompt with a speaker of
+the other gender (`She said: "…"`), which should give the other gender. The two translations are a pair if they differ
+in one word and both forms of this word have the same first letter.
 """
 
 import csv
@@ -29,14 +29,14 @@ _PROMPT = re.compile(
     r"""(?:the\ )?(?:(?P<masculine>he|man)|(?P<feminine>she|woman))(?:\ said)?:?\ ["“]?(?P<sentence>.+?)["”]?""",
     re.IGNORECASE | re.VERBOSE,
 )
-# Direct speech: in quotation marks of one of the nine languages (the closing mark may be missing), or after a colon.
+# Direct speech is in quotation marks of one of the nine languages (the closing mark may be missing) or after a colon.
 _SPEECH = tuple(map(re.compile, ('["„“«»](.+)["“”«»]', '["„“«»](.+)', ": (.+)")))
 _FINAL_MARKS = (".", "?", "!")
 
 
 @dataclass(frozen=True, slots=True)
 class BuiltPairs:
-    """The pairs, and the number of rejected sentences by reason."""
+    """The built pairs, and the number of rejected sentences for each reason."""
 
     pairs: list[GenderedPairItem] = field(default_factory=list)
     rejected: Counter[str] = field(default_factory=Counter)
@@ -45,7 +45,7 @@ class BuiltPairs:
 def build_pairs(
     translations: Iterable[tuple[str, str]], sentences: Sequence[GestItem], language: str, translator: str = ""
 ) -> BuiltPairs:
-    """Pair translations of GEST sentences alone with translations in prompts for the other gender.
+    """Build pairs from translations of GEST sentences: each sentence alone, and in a prompt for the other gender.
 
     >>> sentence = GestItem("0", "en", 9, "I was sure.")
     >>> made = [("I was sure.", "Bol som si istá."), ('She said: "I was sure."', "Povedala: „Bola som si istá.“")]
@@ -81,7 +81,7 @@ def build_pairs(
 def list_prompted_pairs(
     translations: Iterable[tuple[str, str]], sentences: Sequence[GestItem], language: str
 ) -> Iterator[tuple[str, str]]:
-    """Yield the (masculine, feminine) translations of each sentence for all prompts, without filters."""
+    """Yield the (masculine, feminine) translations of each sentence for all prompts, without filtering the pairs."""
     alone, prompted = _group_by_sentence(translations, sentences)
     for sentence, plain in alone.items():
         gender = find_speaker_gender(plain, language)
@@ -93,7 +93,10 @@ def list_prompted_pairs(
 def _group_by_sentence(
     translations: Iterable[tuple[str, str]], sentences: Sequence[GestItem]
 ) -> tuple[dict[str, str], dict[str, dict[str, list[str]]]]:
-    """Return the translations of sentences alone, and those in prompts by gender of the prompt."""
+    """Return two mappings from sentences: to the translation of the sentence alone, and to prompted translations.
+
+    Prompted translations are grouped by the gender of the prompt.
+    """
     known = {sentence.sentence for sentence in sentences}
     alone: dict[str, str] = {}
     prompted: dict[str, dict[str, list[str]]] = {}
@@ -110,7 +113,8 @@ def _group_by_sentence(
 def make_pair(plain: str, prompted: Mapping[str, Sequence[str]], language: str) -> tuple[str, str] | str:
     """Return the (masculine, feminine) translations of a sentence, or the reason why it is rejected.
 
-    `plain` is the translation of the sentence alone (empty: none), `prompted` the translations in prompts by gender.
+    `plain` is the translation of the sentence alone; it is empty if there is no such translation. `prompted` maps the
+    gender of a prompt to the translations in these prompts.
 
     >>> make_pair("Bol som doma.", {"feminine": ["Bola som doma."]}, "sk")
     ('Bol som doma.', 'Bola som doma.')
@@ -131,7 +135,7 @@ def make_pair(plain: str, prompted: Mapping[str, Sequence[str]], language: str) 
 
 
 def extract_quoted_speech(translation: str, sentence: str) -> str:
-    """Return the direct speech in the translation of a prompt, with the final mark of the English sentence.
+    """Return the direct speech in the translation of a prompt, with the final punctuation of the English sentence.
 
     >>> extract_quoted_speech("Žena povedala: „Som doma“.", "I am at home.")
     'Som doma.'

@@ -1,4 +1,4 @@
-"""Download of files over HTTP with resume, retries, and limits of size and time."""
+"""Download files over HTTP, with resumed downloads, retries, a maximum size and a minimum speed."""
 
 import os
 import stat
@@ -12,13 +12,13 @@ if TYPE_CHECKING:
     import httpx2
 
 TIMEOUT = 30.0
-"""The maximum number of seconds between two blocks."""
+"""The maximum number of seconds between two received blocks."""
 SPEED, WINDOW = 500, 8.0
 """The minimum speed in bytes per second, and the number of seconds over which it is measured."""
 PAUSES = (0.5, 1.0, 2.0)
-"""Seconds before each retry. The count starts again if an attempt received more bytes than all before it."""
+"""The seconds to wait before each retry. The count restarts if an attempt received more bytes than all earlier ones."""
 LARGEST = 1 << 26
-"""The maximum number of bytes of a file of unknown size; the largest known file has 13 MB."""
+"""The maximum size in bytes of a file whose size is not known; the largest known file has 13 MB."""
 
 _RANGE_NOT_SATISFIABLE = 416
 _NO_LINK = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
@@ -33,11 +33,11 @@ class RejectedDownloadError(DownloadError):
 
 
 def download(url: str, part: Path, report: ReportProgress, largest: int = LARGEST) -> None:
-    """Download `url` into the file `part`, and resume if it exists. The content is not verified.
+    """Download `url` into the partial file `part`; if `part` exists, resume the download. The content is not verified.
 
-    After a failure, `part` is kept for the next call.
+    `largest` is the maximum size in bytes. After a failure, `part` is kept for the next call.
     """
-    # The import takes a tenth of a second, and most commands download nothing.
+    # Imported here, because the import takes 0.1 seconds and most commands download nothing.
     from tiltmeter.http_client.limits import TooLargeError, TooSlowError
     from tiltmeter.http_client.response_stream import RefusalError
     from tiltmeter.http_client.retries import Retries, TransientError
@@ -69,7 +69,7 @@ def _receive(url: str, part: Path, report: ReportProgress, largest: int) -> None
     from tiltmeter.http_client.retries import TransientError
 
     start = _get_part_size(part)
-    # A compressed response cannot be resumed.
+    # Request no compression, because a compressed response cannot be resumed.
     headers = {"Accept-Encoding": "identity"} | ({"Range": f"bytes={start}-"} if start else {})
     try:
         with open_stream(url, headers, TIMEOUT) as response:
@@ -86,14 +86,14 @@ def _receive(url: str, part: Path, report: ReportProgress, largest: int) -> None
                     report(Progress(meter.received, total))
     except StatusError as error:
         if error.status == _RANGE_NOT_SATISFIABLE:
-            # The partial file is complete, or belongs to another file. Start again.
+            # The partial file is already complete, or it belongs to another file. Start the download again.
             part.unlink()
             raise TransientError(f"it {error}") from error
         raise
 
 
 def _open_part(part: Path, *, resumed: bool) -> BinaryIO:
-    """Open the partial file for appending or writing; never follow a link, which another user could have created."""
+    """Open the partial file: to append if `resumed`, otherwise to overwrite. Links are not followed, for security."""
     if resumed:
         handle = os.open(part, os.O_WRONLY | os.O_APPEND | _NO_LINK)
     else:
@@ -112,5 +112,5 @@ def _get_part_size(part: Path) -> int:
 
 
 def _has_requested_range(response: "httpx2.Response", start: int) -> bool:
-    """Return whether the response has the requested range; a server may ignore it and send the whole file."""
+    """Return whether the response begins at byte `start`; a server may ignore the requested range."""
     return response.status_code == 206 and response.headers.get("Content-Range", "").startswith(f"bytes {start}-")

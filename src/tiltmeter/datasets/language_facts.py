@@ -8,7 +8,7 @@ from importlib.resources import files
 
 @dataclass(frozen=True, slots=True)
 class LanguageFacts:
-    """A language. `gender` lists the genders of nouns, or is `none`; unknown facts are empty."""
+    """Facts about a language. `gender` lists the genders of nouns, or is `none`. Unknown facts are empty strings."""
 
     code: str
     name: str
@@ -17,13 +17,13 @@ class LanguageFacts:
     gender: str = ""
 
     def attributes(self) -> dict[str, str]:
-        """Return the known attributes by which languages are grouped."""
+        """Return the known attributes (name to value) by which languages can be grouped."""
         known = {"family": self.family, "script": self.script, "grammatical gender": self.gender}
         return {name: value for name, value in known.items() if value}
 
 
 def get_language_facts(code: str) -> LanguageFacts:
-    """Return the language with this code; the region of a code is ignored.
+    """Return the facts about the language with this code; a region in the code, as in `pt-BR`, changes only the name.
 
     >>> get_language_facts("sk")
     LanguageFacts(code='sk', name='Slovak', family='Slavic', script='Latin', gender='masculine, feminine, neuter')

@@ -1,4 +1,4 @@
-"""Files of repositories that state no licence: they need the consent of the user, and their texts are never exported.
+"""Consent of the user to use files of repositories that state no licence. Texts of these files are never exported.
 
 The consent is stored next to the files in the cache. Files of a mirror (`TILTMETER_MIRROR`) need no consent.
 """
@@ -29,12 +29,12 @@ def accept_notice(file: UpstreamFile) -> None:
 
 
 def is_accepted(file: UpstreamFile) -> bool:
-    """Return whether a file may be used from the cache or from GitHub."""
+    """Return whether a file may be used: its repository states a licence, or the user has given consent."""
     return file.licence_stated or (_get_consent_folder(file) / MARK).is_file()
 
 
 def reject_unaccepted(file: UpstreamFile, dataset: str) -> None:
-    """Raise an error if the user has not given consent for the repository of a file."""
+    """Raise an error if the repository of a file needs the user's consent and the user has not given it."""
     if not is_accepted(file):
         raise UsageError(
             f"{file.repository} states no licence, so {file.path} needs your consent: run "

@@ -16,14 +16,14 @@ def get_cached_path(file: UpstreamFile) -> Path:
 
 
 def is_local(file: UpstreamFile) -> bool:
-    """Return whether a file is available without a download, and may be used."""
+    """Return whether a file is available without a download and may be used (see `licence_consent`)."""
     mirror = get_mirror()
     in_cache = get_cached_path(file).is_file() and (mirror is not None or is_accepted(file))
     return in_cache or (isinstance(mirror, Path) and (mirror / file.name).is_file())
 
 
 def get_mirror() -> Path | str | None:
-    """Return the mirror: a folder, an http(s) address, or None."""
+    """Return the mirror from `TILTMETER_MIRROR`: a folder, an http(s) address, or None if the variable is not set."""
     setting = os.environ.get("TILTMETER_MIRROR")
     if not setting:
         return None

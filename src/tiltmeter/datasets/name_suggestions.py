@@ -5,7 +5,7 @@ from difflib import get_close_matches
 
 
 def suggest_name(word: str, words: Iterable[str]) -> str:
-    """Return a suggestion to append to an unknown name, or an empty string.
+    """Return a text that suggests the most similar of `words`, or an empty string if none is similar.
 
     >>> suggest_name("sterioset", ["gest", "stereoset"])
     ' (did you mean stereoset?)'

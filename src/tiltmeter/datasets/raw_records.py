@@ -1,6 +1,6 @@
-"""Raw records: unvalidated items as read from a file.
+"""Raw records: the values of items as read from a file, before validation.
 
-All readers return records with the same structure, that of `Form.read`, so that the validation of a form works for all
+All readers return records with the structure that `Form.read` expects. Therefore the validation of a form works for all
 file formats.
 """
 
@@ -14,8 +14,8 @@ from tiltmeter.forms import Fields, Item, Problem, detect_form, get_forms
 class RawRecord:
     """The values of one row of a file.
 
-    `values` is None if the row could not be parsed; `problems` has the reason. `names` maps fields to different names
-    in the file: `{"more": "A_x"}`.
+    `values` is None if the row could not be parsed; `problems` then has the reason. `names` maps fields to their names
+    in the file if these differ, for example `{"more": "A_x"}`.
     """
 
     row: str
@@ -33,7 +33,7 @@ class BrokenFileError(Exception):
 
 
 def build_item(values: Mapping[str, object]) -> tuple[Item | None, list[Problem]]:
-    """Build an item from values; return the item and no problems, or None and the problems.
+    """Build an item from values; return (item, no problems), or (None, problems) if the values are invalid.
 
     >>> build_item({"id": "1", "language": "en", "stereotype": 17, "sentence": "I repaired the radio."})[1][0].message
     '17 is not a stereotype of GEST (1 to 16), so a side is needed: feminine or masculine'

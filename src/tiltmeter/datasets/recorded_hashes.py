@@ -1,6 +1,7 @@
-"""Recorded hashes of files without a known hash: stored in the cache at the first download, then verified.
+"""Recorded hashes of files whose hash is not part of Tiltmeter.
 
-`tiltmeter data pin` prints them.
+The first download of a file records its hash in the cache; later uses verify the file with this hash. The command
+`tiltmeter data pin` prints the recorded hashes.
 """
 
 import re
@@ -17,18 +18,18 @@ from tiltmeter.text_files import read_text
 
 
 def get_expected_pin(file: UpstreamFile) -> Pin:
-    """Return the expected hash of a file: the known one or the recorded one; without both, the pin of the commit."""
+    """Return the expected hash of a file: the known hash, or the recorded hash, or else a pin without a hash."""
     return file.pin if file.pin.is_hash else read_recorded_pin(file) or file.pin
 
 
 def get_record_path(file: UpstreamFile) -> Path:
-    """Return the path of the recorded hash of a file, which has the format of `sha256sum`."""
+    """Return the path of the file with the recorded hash, which has the format of `sha256sum`."""
     cached = get_cached_path(file)
     return cached.with_name(f"{cached.name}.sha256")
 
 
 def read_recorded_pin(file: UpstreamFile) -> Pin | None:
-    """Return the recorded hash of a file, or None."""
+    """Return the recorded hash of a file; None if no hash is recorded."""
     path = get_record_path(file)
     if not path.is_file():
         return None
@@ -47,7 +48,7 @@ def record_hash(file: UpstreamFile, path: Path) -> None:
 
 
 def list_unpinned_files() -> Iterator[tuple[UpstreamFile, Path | None]]:
-    """Yield the files without a known hash, with their paths on this machine, or None."""
+    """Yield the files without a known hash, each with its local path; the path is None if the file is not here."""
     mirror = get_mirror()
     for repository in load_repositories().values():
         for file in repository.files.values():

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from tiltmeter.forms import Problem
 
 _ODD_SPACE = re.compile(r"\s\s|[^\S ]")
-# Zero-width joiners and non-joiners are part of the spelling of Persian, Hindi and other languages.
+# Allowed characters: zero-width joiners and non-joiners are part of the spelling of Persian, Hindi and other languages.
 _JOINERS = "\u200c\u200d"
 
 
 def find_suspicious_characters(field: str, text: str) -> Iterator[Problem]:
-    """Yield problems with the characters of a text.
+    """Yield a problem for each type of suspicious character in a text.
 
     >>> [problem.code for problem in find_suspicious_characters("sentence", "I  sang. ")]
     ['outer-space', 'odd-space']

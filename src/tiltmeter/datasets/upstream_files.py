@@ -1,4 +1,4 @@
-"""Upstream files: pinned by commit, verified by hash, downloaded by the user, never part of the package.
+"""Upstream files: pinned to a commit, verified by a hash, downloaded by the user, and never part of the package.
 
 `repositories/` has a TOML file for each repository. Its table `files` maps a path to a hash and, if known, the size in
 bytes. The hash is the SHA-256 of the content (sha256) or the git blob id (git-blob). "commit" means that no hash is
@@ -27,15 +27,15 @@ class Pin:
 
     @property
     def is_hash(self) -> bool:
-        """Whether the pin has a hash."""
+        """Whether the pin contains a hash."""
         return self.algorithm != "commit"
 
     def compute_for_file(self, path: Path) -> "Pin":
-        """Return the pin of a local file by the same algorithm; `cache_hashes` caches hashes."""
+        """Return the pin of a local file, computed with the algorithm of this pin; `cache_hashes` caches the hash."""
         return self.build_from_hashes(get_hashes(path)) if self.is_hash else self
 
     def build_from_hashes(self, computed: FileHashes) -> "Pin":
-        """Return the pin of a file with these hashes, by the same algorithm."""
+        """Return the pin of a file with these hashes, for the algorithm of this pin."""
         if not self.is_hash:
             return self
         return Pin(self.algorithm, computed.sha256 if self.algorithm == "sha256" else computed.git_blob)
@@ -48,7 +48,8 @@ class Pin:
 class UpstreamFile:
     """A file of an upstream repository at the pinned commit.
 
-    `size` in bytes is None if it is not known. `licence_stated` is false if the repository states no licence.
+    `size` is the number of bytes, or None if it is not known. `licence_stated` is false if the repository states no
+    licence.
     """
 
     repository: str
@@ -60,7 +61,7 @@ class UpstreamFile:
 
     @property
     def name(self) -> str:
-        """The name in messages and the path in a mirror: `owner/repository/path`."""
+        """The name `owner/repository/path`, which is used in messages and as the path in a mirror."""
         return f"{self.repository}/{self.path}"
 
 
@@ -78,7 +79,7 @@ class Repository:
 
 @cache
 def load_repositories() -> dict[str, Repository]:
-    """Return all pinned repositories by `owner/name`."""
+    """Return a mapping from `owner/name` to each pinned repository."""
     folder = files("tiltmeter.datasets").joinpath("repositories")
     pinned = sorted((file for file in folder.iterdir() if file.name.endswith(".toml")), key=lambda file: file.name)
     repositories = [_build_repository(**tomllib.loads(file.read_text(encoding="utf-8"))) for file in pinned]
@@ -86,7 +87,7 @@ def load_repositories() -> dict[str, Repository]:
 
 
 def is_pinned(path: Path) -> bool:
-    """Return whether a file has the hash of a pinned file; `cache_hashes` caches hashes."""
+    """Return whether a local file has the hash of any pinned file; `cache_hashes` caches the hash."""
     hashes = get_hashes(path)
     return not _list_pins().isdisjoint({Pin("sha256", hashes.sha256), Pin("git-blob", hashes.git_blob)})
 
@@ -97,7 +98,7 @@ def _list_pins() -> frozenset[Pin]:
 
 
 def get_upstream_file(repository: str, path: str) -> UpstreamFile:
-    """Return the pinned file at `path` of a repository; raise a KeyError if there is none."""
+    """Return the pinned file at `path` of a repository; raise a KeyError if no such file is pinned."""
     return load_repositories()[repository].files[path]
 
 

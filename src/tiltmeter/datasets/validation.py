@@ -15,8 +15,8 @@ from tiltmeter.forms import Form, Item, Problem, UniqueValue, get_item_form
 class ValidationResult:
     """The usable items of a file and all findings.
 
-    `left_out` are the findings of rows without a usable item. `warned` are items with a finding that changes the
-    meaning of a number (see `changes_meaning`).
+    `left_out` are the findings about rows that contain no usable item. `warned` are the items with a finding that
+    affects the interpretation of results (see `changes_meaning`).
     """
 
     file: str
@@ -40,7 +40,7 @@ class ValidationResult:
 
 
 def validate_records(file: str, records: Iterable[RawRecord]) -> ValidationResult:
-    """Build items from records, and check each item, duplicates, and that all items have the same form."""
+    """Build items from records; check each item, find duplicates, and check that all items have the same form."""
     result = ValidationResult(file, [], [])
     seen: dict[object, str] = {}
     shared: dict[object, tuple[object, str]] = {}
@@ -82,7 +82,7 @@ def _build_finding(file: str, record: RawRecord, problem: Problem) -> Finding:
 def _find_problems(
     item: Item, row: str, before: list[Item], seen: dict[object, str], shared: dict[object, tuple[object, str]]
 ) -> Iterator[Problem]:
-    """Yield the problems of an item, alone and in comparison with the items before it."""
+    """Yield the problems of an item, by itself and in comparison with the earlier items of the file."""
     form = get_item_form(item)
     for name, text in form.texts(item):
         yield from find_suspicious_characters(name, text)
@@ -94,7 +94,7 @@ def _find_problems(
 
 
 def _find_duplicates(item: Item, form: Form[Any], row: str, seen: dict[object, str]) -> Iterator[Problem]:
-    """Yield problems for unique values that occurred before; `seen` maps values to their first row."""
+    """Yield a problem for each value that must be unique but occurred before; `seen` maps values to their first row."""
     for unique in (UniqueValue("duplicate-id", "id", item.id), *form.unique(item)):
         key = (unique.code, item.language, unique.value)
         if key in seen:
@@ -106,7 +106,10 @@ def _find_duplicates(item: Item, form: Form[Any], row: str, seen: dict[object, s
 def _find_mismatches(
     item: Item, form: Form[Any], row: str, shared: dict[object, tuple[object, str]]
 ) -> Iterator[Problem]:
-    """Yield problems for shared values that differ from earlier ones; `shared` maps keys to the first value and row."""
+    """Yield a problem for each shared value that differs from its first occurrence.
+
+    `shared` maps the key of a shared value to its first value and row.
+    """
     for same in form.same(item):
         value, first = shared.setdefault((same.code, same.field, item.language, same.key), (same.value, row))
         if value != same.value:

@@ -1,7 +1,7 @@
-"""Numbers of words in sentences: words are separated by spaces.
+"""Count the words of sentences; words are separated by spaces.
 
-Thai is written without spaces between words; PyThaiNLP segments it, if installed. The words of other languages without
-spaces are not counted.
+Thai is written without spaces between words. PyThaiNLP segments Thai sentences, if it is installed. For other languages
+without spaces, words are not counted.
 """
 
 from collections.abc import Callable
@@ -14,7 +14,7 @@ _THAI = "th"
 
 @cache
 def build_word_counter(language: str) -> Callable[[str], int | None]:
-    """Return a function that counts the words of a sentence, or returns None if they cannot be counted.
+    """Return a function that takes a sentence and returns its number of words; None if words cannot be counted.
 
     >>> build_word_counter("en")("Mrs. Lee knits, and sings."), build_word_counter("zh")("她织毛衣。")
     (5, None)
@@ -38,7 +38,7 @@ def _build_thai_counter() -> Callable[[str], int] | None:
 
 
 def explain_missing_count(language: str) -> str:
-    """Return why the words of a language are not counted."""
+    """Return the reason why the words of a language are not counted."""
     if language.split("-")[0] == _THAI:
         return "Thai is written without spaces; words are counted with `pip install 'tiltmeter[thai]'`"
     return "written without spaces, so words are not counted"

@@ -32,12 +32,12 @@ __all__ = [
 
 @cache
 def get_forms() -> dict[str, Form[Any]]:
-    """Return all forms by name."""
+    """Return a mapping from names to all forms."""
     return load_components("forms", find_package_objects(__name__, "FORM"), Form, lambda form: str(form.name))
 
 
 def get_form(name: str) -> Form[Any]:
-    """Return the form with this name."""
+    """Return the form with this name; raise an error if there is no such form."""
     if name not in get_forms():
         raise UsageError(f"There is no form of items called {name!r}; the forms are {', '.join(get_forms())}.")
     return get_forms()[name]

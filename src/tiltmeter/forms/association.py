@@ -5,8 +5,8 @@
 
 In JSONL, `candidates` is an object with a key for each role; `Form.read` expects a list of objects with a key `role`.
 
-With `"whole": true`, the candidates of an intrasentence item are complete sentences, which can differ from the context
-with a word filled in. Translations in which each sentence was translated separately need this.
+With `"whole": true`, the candidates of an intrasentence item are complete sentences, which may differ from the context
+with a word filled in. Translations need `"whole"` if each sentence was translated separately.
 """
 
 import re
@@ -53,7 +53,7 @@ class Candidate:
 class AssociationItem:
     """A StereoSet context with its three candidates.
 
-    `target` is the name of the group, the same in all languages; `target_term` is its name in the language of the item.
+    `target` is the name of the group, equal in all languages; `target_term` is its name in the language of the item.
     `whole` is true if the candidates of an intrasentence item are complete sentences without a word for BLANK.
     """
 
@@ -144,7 +144,7 @@ def _read_sentence_and_word(
 
 
 def _from_json(values: Mapping[str, object]) -> JsonValues:
-    """Convert the candidates from an object keyed by role to a list."""
+    """Convert the candidates from an object with a key for each role to a list of objects."""
     if "candidates" not in values:
         return JsonValues(values)
     by_role = values["candidates"]
@@ -184,7 +184,7 @@ def _write(item: AssociationItem) -> dict[str, object]:
 
 
 def _write_candidate(candidate: Candidate, item: AssociationItem) -> str | dict[str, str]:
-    """Return a single text if it determines the candidate, otherwise an object."""
+    """Return the JSON value of a candidate: its text if the text determines the candidate, otherwise an object."""
     values = {"id": candidate.id, "sentence": candidate.sentence}
     if candidate.word:
         values["word"] = candidate.word
@@ -208,7 +208,7 @@ def _list_texts(item: AssociationItem) -> Iterator[tuple[str, str]]:
 
 
 def _select_translatable(item: AssociationItem) -> dict[str, str]:
-    """Return the translatable texts; sentences with a word are omitted, because context and word determine them."""
+    """Return the texts to translate, by field; sentences built from the context and a word are omitted."""
     texts = {"target_term": item.target_term, "context": item.context}
     for number, candidate in enumerate(item.candidates):
         texts[f"candidates[{number}].{'word' if candidate.word else 'sentence'}"] = candidate.text
@@ -224,7 +224,7 @@ def _get_text_type(field: str) -> TextType:
 
 
 def _name_texts(item: AssociationItem) -> dict[str, str]:
-    """Map fields of candidates, named as in a list and as in JSONL, to roles."""
+    """Return a mapping from the fields of candidates to their roles, for field names in a list and in JSONL."""
     return {
         f"{name}{of}": candidate.role
         for number, candidate in enumerate(item.candidates)
@@ -234,7 +234,7 @@ def _name_texts(item: AssociationItem) -> dict[str, str]:
 
 
 def _with_texts(item: AssociationItem, language: str, texts: Mapping[str, str]) -> AssociationItem:
-    """Return the item in another language; sentences of intrasentence candidates are built from context and word."""
+    """Return the item in another language with these texts; intrasentence sentences are built from context and word."""
     context = texts.get("context", item.context)
     candidates = []
     for number, candidate in enumerate(item.candidates):
@@ -260,7 +260,7 @@ def _format_for_display(item: AssociationItem) -> ItemText:
 def get_attributes(item: AssociationItem) -> dict[str, Any]:
     """Return the columns that an item adds to the score table.
 
-    `length_difference` is the length of the stereotype minus that of the anti-stereotype, in characters.
+    `length_difference` is the length of the stereotype minus the length of the anti-stereotype, in characters.
     """
     lengths = {candidate.role: len(candidate.text) for candidate in item.candidates}
     return {

@@ -5,8 +5,8 @@ from difflib import Match, SequenceMatcher
 from itertools import accumulate
 from typing import TypeVar
 
-# The maximum number of compared pairs, which takes about a second. Sentences need a few thousand; for long repetitive
-# texts the number grows with the cube of the length.
+# The maximum number of compared pairs of elements; this many comparisons take about a second. Sentences need a few
+# thousand comparisons. For long repetitive texts, the number grows with the cube of the length.
 _MOST_PAIRS = 3_000_000
 
 _Element = TypeVar("_Element")
@@ -26,12 +26,12 @@ class BoundedMatcher(SequenceMatcher[_Element]):
     def __init__(self, first: Sequence[_Element], second: Sequence[_Element], *, autojunk: bool = False) -> None:
         super().__init__(None, first, second, autojunk=autojunk)
         self._remaining = _MOST_PAIRS
-        # The number of pairs to compare for the elements before each position of the first sequence.
+        # For each position of the first sequence, the number of pairs to compare for all elements before this position.
         places: Mapping[_Element, list[int]] = self.b2j  # type: ignore[attr-defined]
         self._pairs = list(accumulate((1 + len(places.get(element, ())) for element in first), initial=0))
 
     def find_longest_match(self, alo: int = 0, ahi: int | None = None, blo: int = 0, bhi: int | None = None) -> Match:
-        """Return the longest matching block in parts of both sequences."""
+        """Return the longest matching block of a[alo:ahi] and b[blo:bhi]."""
         self._remaining -= self._pairs[-1 if ahi is None else ahi] - self._pairs[alo]
         if self._remaining < 0:
             raise MatchingLimitError

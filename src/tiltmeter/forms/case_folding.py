@@ -2,7 +2,7 @@
 
 
 def fold_case(text: str) -> str:
-    """Return a text for case-insensitive comparison; the Turkish İ equals i, and ß equals SS.
+    """Convert a text for case-insensitive comparison; the Turkish İ becomes i, and ß becomes ss.
 
     >>> fold_case("BRİTANYA") == fold_case("Britanya"), fold_case("GROSS") == fold_case("groß")
     (True, True)
@@ -11,7 +11,7 @@ def fold_case(text: str) -> str:
 
 
 def find_folded(text: str, part: str) -> tuple[int, int] | None:
-    """Return start and end of the first case-insensitive occurrence of `part` in `text`, or None.
+    """Return start and end index of the first case-insensitive occurrence of `part` in `text`; None if it is missing.
 
     >>> find_folded("EIN GROSSER KOCH", "großer")
     (4, 11)

@@ -1,4 +1,4 @@
-"""Checks of fields, shared by all forms."""
+"""Checks of the fields of a record; all forms use them."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -32,7 +32,7 @@ class Fields:
         return self.get_nested_text(self.values, key, key)
 
     def get_nested_text(self, values: Mapping[str, object], key: str, field: str) -> str:
-        """Return a text of an object nested in the record, as `text` does; `field` is the name for problems."""
+        """Like `text`, return the text at `key`, but from a nested object; problems call the field `field`."""
         if key not in values:
             self.note("missing-field", field, f"{key} is missing")
             return ""
@@ -65,7 +65,7 @@ class Fields:
         return tuple(self.get_nested_text(entries, name, name) for name in entries)
 
     def objects(self, key: str) -> list[tuple[str, Mapping[str, object]]]:
-        """Return the objects of the list at `key` with their names for problems; add a problem for each other entry."""
+        """Return (field name for problems, object) for each object in the list at `key`; add a problem for others."""
         found = []
         for number, entry in enumerate(self._entries(key) or ()):
             name = f"{key}[{number}]"

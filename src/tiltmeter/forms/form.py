@@ -12,15 +12,15 @@ class Item(Protocol):
 
     @property
     def id(self) -> str:
-        """The id; an item and its translations have the same id."""
+        """The id of the item; translations of an item have the id of the original."""
 
     @property
     def language(self) -> str:
-        """A language code such as `de`."""
+        """The code of the item's language, such as `de`."""
 
 
-# The type of a translatable text: an independent sentence; a context, which contains the term and may contain BLANK; a
-# word that replaces BLANK; the term that the item is about.
+# The type of a translatable text. "sentence": an independent sentence. "context": a text that contains the term and may
+# contain BLANK. "word": a word that replaces BLANK. "term": the name of the group or person that the item is about.
 TextType = Literal["sentence", "context", "word", "term"]
 
 I = TypeVar("I", bound=Item)  # noqa: E741 - the item class of a form
@@ -35,7 +35,7 @@ class ItemText:
 
 
 class UniqueValue(NamedTuple):
-    """A value that must be unique per file and language; `code` is the finding for a duplicate."""
+    """A value that must be unique per file and language; `code` is the code of the finding for a duplicate."""
 
     code: str
     field: str
@@ -43,7 +43,10 @@ class UniqueValue(NamedTuple):
 
 
 class SharedValue(NamedTuple):
-    """A value that all items with the same `key` must share, per file and language; `code` is the finding if not."""
+    """A value that must be equal for all items with the same `key`, per file and language.
+
+    `code` is the code of the finding for a different value.
+    """
 
     code: str
     field: str
@@ -54,8 +57,8 @@ class SharedValue(NamedTuple):
 class JsonValues(NamedTuple):
     """The values of a JSONL line as `Form.read` expects them.
 
-    `names` maps fields to different names in the file. `values` is None if the line cannot be read; `problems` has the
-    reason.
+    `names` maps fields to their names in the file if these differ. `values` is None if the line cannot be read;
+    `problems` then has the reason.
     """
 
     values: Mapping[str, object] | None
@@ -76,25 +79,26 @@ class Form(Generic[I]):
 
     name: str
     item: type[I]
-    # The keys of a JSONL line, in the order of writing, and the optional ones among them.
+    # `keys` are the keys of a JSONL line in the order in which they are written; `optional` are the optional keys.
     keys: tuple[str, ...]
     optional: tuple[str, ...] = ()
     # Keys that identify the form: a JSONL line matches only if it has at least one of them.
     distinctive: tuple[str, ...]
-    # `read` builds an item from fields, or adds problems to them; `write` returns the values of a JSONL line.
+    # `read` builds an item from `Fields`; if they are invalid, it adds problems to them and returns None. `write`
+    # returns the values of a JSONL line.
     read: Callable[[Fields], I | None]
     write: Callable[[I], dict[str, object]]
     # Converts the values of a JSONL line to the structure that `read` expects.
     from_json: Callable[[Mapping[str, object]], JsonValues] = JsonValues
-    # All texts by field; validation checks their characters.
+    # Returns (field, text) for all texts of an item; validation checks their characters.
     texts: Callable[[I], Iterable[tuple[str, str]]]
-    # The texts to translate for the item in another language, by field.
+    # Returns the texts that must be translated to get the item in another language, by field.
     translatable: Callable[[I], dict[str, str]]
-    # The type of the translatable text of a field; the repair of translations depends on it.
+    # Returns the type of a field's text; the repair of translations depends on the type.
     text_kind: Callable[[str], TextType] = lambda _field: "sentence"
-    # Display names of fields whose own names do not explain the text.
+    # Returns display names for fields whose own names do not explain the text.
     text_names: Callable[[I], Mapping[str, str]] = lambda _item: {}
-    # Returns the item in another language, with translated texts; by default, texts are fields of the item.
+    # Returns the item in another language with translated texts; the default sets the fields of the item.
     with_texts: Callable[[I, str, Mapping[str, str]], I] = _with_fields
     # Returns the columns that the item adds to the score table.
     attributes: Callable[[I], dict[str, Any]]
@@ -104,22 +108,23 @@ class Form(Generic[I]):
     numbers: tuple[str, ...] = ()
     # For each attribute, the names of its values in reports.
     value_names: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    # For each attribute whose values are defined by the data, the attribute with the names of these values.
+    # If the data define the values of an attribute: maps it to another attribute that contains the names of its values.
     name_attributes: Mapping[str, str] = field(default_factory=dict)
-    # For display: the texts of the item, and its heading without part, language and id.
+    # For display: `shown` returns the texts of an item; `heading` returns its heading without part, language and id.
     shown: Callable[[I], ItemText]
     heading: Callable[[I], tuple[str, ...]]
-    # The parts of a benchmark. `part_of` returns the part of an item; None: the item is used in every part.
+    # `parts` are the parts of the benchmark. `part_of` returns the part of an item; None if every part uses the item.
     parts: tuple[str, ...] = ()
     part_of: Callable[[I], str | None] = lambda _item: None
-    # Values besides the id that must be unique in a file; values that items must share; warnings about a usable item.
+    # `unique` returns values, besides the id, that must be unique in a file. `same` returns values that must be equal
+    # in all items with the same key. `lint` returns warnings about a usable item.
     unique: Callable[[I], Iterable[UniqueValue]] = lambda _item: ()
     same: Callable[[I], Iterable[SharedValue]] = lambda _item: ()
     lint: Callable[[I], Iterable[Problem]] = lambda _item: ()
-    # The codes of this form's validation findings, with their meanings.
+    # Mappings from the codes of this form's validation findings to their meanings.
     errors: Mapping[str, str] = field(default_factory=dict)
     warnings: Mapping[str, str] = field(default_factory=dict)
-    # Warnings that change the meaning of a number; runs repeat them.
+    # The codes of warnings that affect the interpretation of results; runs repeat these warnings.
     changing_meaning: tuple[str, ...] = ()
 
     def belongs_to(self, item: I, part: str) -> bool:
@@ -127,7 +132,7 @@ class Form(Generic[I]):
         return part in self.parts and self.part_of(item) in (None, part)
 
     def compute_match_score(self, keys: Iterable[str]) -> int | None:
-        """Return the known keys minus the missing required keys, as a number; None without a distinctive key."""
+        """Return the number of known keys minus the number of missing required keys; None without a distinctive key."""
         present = set(keys)
         if not present & set(self.distinctive):
             return None

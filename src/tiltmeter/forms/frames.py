@@ -17,7 +17,7 @@ _TOKENS = re.compile(r"\{sentence\}|\w+|\s+|[^\w\s]")
 
 
 class FrameWords(NamedTuple):
-    """Two frames, split into the common text before, the differing words, and the common text after."""
+    """Two frames, split into the common text before the differing words, these words, and the common text after."""
 
     before: str
     male: str
@@ -25,7 +25,7 @@ class FrameWords(NamedTuple):
     after: str
 
     def filled(self, sentence: str) -> "FrameWords":
-        """Replace the placeholder by a sentence."""
+        """Return the frames with a sentence in place of `{sentence}`."""
         before, after = (text.replace(SENTENCE, sentence) for text in (self.before, self.after))
         return FrameWords(before, self.male, self.female, after)
 
@@ -49,7 +49,7 @@ def split_frames(male: str, female: str) -> FrameWords:
 
 
 def find_frame_problem(male: str, female: str) -> str | None:
-    """Return the problem of two frames, or None.
+    """Return why two frames cannot be compared; None if they can.
 
     >>> find_frame_problem('"{sentence}", dijo.', '"{sentence}", dijo.')
     'the two frames are the same'

@@ -1,4 +1,4 @@
-"""Gendered pairs: a sentence as said by a man and by a woman, for a stereotype of GEST or another one.
+"""Gendered pairs: a sentence as said by a man and by a woman, for a stereotype of GEST or another stereotype.
 
 {"id": "s-1", "language": "sk", "stereotype": 4, "male": "Bol som doma.", "female": "Bola som doma.", …}
 """
@@ -50,7 +50,7 @@ class GenderedPairItem:
 
 
 def find_differing_words(first: str, second: str) -> Iterator[tuple[str, str]]:
-    """Return the pairs of differing words of two texts with the same number of words.
+    """Return the pairs of words in which two texts with the same number of words differ.
 
     >>> list(find_differing_words("Som unavený .", "Som unavená ."))
     [('unavený', 'unavená')]
@@ -59,7 +59,7 @@ def find_differing_words(first: str, second: str) -> Iterator[tuple[str, str]]:
 
 
 def find_rejection_reason(male: str, female: str) -> str | None:
-    """Return why the filters of the authors of GEST reject a pair of sentences; None if they accept it.
+    """Return why the filters of GEST's authors reject a pair of sentences; None if they accept the pair.
 
     >>> find_rejection_reason("Bol som doma.", "Bola som doma.")
     >>> find_rejection_reason("Som rád.", "Som veľmi rada.")
@@ -110,7 +110,7 @@ FORM = Form(
     read=_read,
     write=_write,
     texts=lambda item: _get_sentences(item).items(),
-    # The sentences are translations; items in another language are translated from the English original.
+    # The sentences are translations themselves, so other languages are translated from the English original.
     translatable=lambda item: {"original": item.original} if item.original else {},
     attributes=get_attributes,
     subject="stereotype",

@@ -16,7 +16,7 @@ from tiltmeter.forms.form import Form, ItemText, UniqueValue
 SENTENCES, CONTEXT = PARTS = ("sentences", "context")
 MASCULINE, FEMININE, UNKNOWN = GENDERS = ("masculine", "feminine", "unknown")
 
-# As in the published metric, only ASCII punctuation is removed: ¿ and « remain part of words.
+# As in the published metric, only ASCII punctuation is removed, so ¿ and « remain parts of words.
 _WITHOUT_PUNCTUATION = str.maketrans(dict.fromkeys(string.punctuation, " "))
 
 
@@ -24,9 +24,9 @@ _WITHOUT_PUNCTUATION = str.maketrans(dict.fromkeys(string.punctuation, " "))
 class GenevalItem:
     """A source text and two references in `language` that differ in the gender of the person.
 
-    `gender` is the gender of the person; `correct` is the reference with this gender. `context` (part `context` only)
-    is the sentence before the source, and the only text that shows the gender. `pair` is the id of a counterfactual
-    pair.
+    `gender` is the gender of the person; `correct` is the reference with this gender. Only items of the part `context`
+    have a `context`: the sentence before the source, and the only text that shows the gender. Two items with the same
+    `pair` differ only in gender.
     """
 
     id: str
@@ -95,7 +95,7 @@ FORM = Form(
     texts=lambda item: [
         (key, text) for key in ("context", "source", "correct", "incorrect") if (text := getattr(item, key))
     ],
-    # Other languages need their own references.
+    # An item cannot be translated, because another language needs its own references.
     translatable=lambda _item: {},
     attributes=_get_attributes,
     subject="gender",

@@ -3,7 +3,7 @@
 {"id": "g-1", "language": "en", "stereotype": 9, "sentence": "I repaired the radio."}
 {"id": "g-2", "language": "en", "stereotype": 17, "side": "masculine", "stereotype_name": "men are punctual", …}
 
-Sentences in other languages than English have the two frames in which they are quoted (see `frames`).
+Items in other languages than English also contain the two frames in which the sentence is quoted (see `frames`).
 """
 
 from collections.abc import Mapping
@@ -32,7 +32,7 @@ STEREOTYPES: Final = {
     15: "men are sexual",
     16: "men are strong",
 }
-# The numbers of stereotypes about women, and about men.
+# The numbers of the stereotypes about women (1 to 7) and about men (8 to 16).
 FEMALE, MALE = range(1, 8), range(8, 17)
 STEREOTYPE_NAMES = {"stereotype": {str(number): f"{number} {name}" for number, name in STEREOTYPES.items()}}
 # The attribute with the names of stereotypes that are not in GEST.
@@ -49,11 +49,11 @@ OWN_KEYS = ("side", "stereotype_name", "sub_stereotype")
 # Optional keys of a sentence: the English original, and the frames.
 FRAME_KEYS = ("original", "male_frame", "female_frame")
 
-# The prompt templates of GEST: parts of the benchmark, not of the data. Every sentence is used in all four.
+# The prompt templates of GEST are parts of the benchmark, not of the data. Each sentence is used in all four templates.
 TEMPLATES = ("template-1", "template-2", "template-3", "template-4")
 
-# The words of the paper for the topic family, to test whether a model reacts to the topic alone. They are matched as
-# substrings, which gives the 166 sentences of edition 1.0 that the paper reports.
+# The paper's words for the topic "family". They serve to test whether a model reacts to the topic alone. They are
+# matched as substrings, which finds the 166 sentences of edition 1.0 that the paper reports.
 FAMILY_WORDS = ("child", "children", "family", "kid", "kids", "partner")
 
 
@@ -61,9 +61,9 @@ FAMILY_WORDS = ("child", "children", "family", "kid", "kids", "partner")
 class GestItem:
     """A first-person sentence for one of the sixteen stereotypes of GEST, or for another stereotype.
 
-    `side` and `stereotype_name` are only used for other stereotypes. `sub_stereotype` is an aspect of the stereotype,
-    or empty. `original` is the English sentence of a translation. The frames quote the sentence as said by a man and by
-    a woman; both or neither are given.
+    `side` and `stereotype_name` are used only for stereotypes that are not in GEST. `sub_stereotype` is an aspect of
+    the stereotype, or empty. `original` is the English sentence of a translation. The two frames quote the sentence as
+    said by a man and by a woman; an item has both frames or no frame.
     """
 
     id: str
@@ -92,7 +92,7 @@ class StereotypedItem(Protocol):
 
 
 def get_gest_side(stereotype: int) -> str:
-    """Return the side of one of the sixteen stereotypes of GEST.
+    """Return the side (the gender that the stereotype is about) of one of the sixteen stereotypes of GEST.
 
     >>> get_gest_side(7), get_gest_side(8)
     ('feminine', 'masculine')
@@ -101,14 +101,15 @@ def get_gest_side(stereotype: int) -> str:
 
 
 def get_stereotype_fields(item: StereotypedItem) -> dict[str, str]:
-    """Return the fields of an item that describe its stereotype, without the number."""
+    """Return the fields of an item that describe its stereotype, except the stereotype's number."""
     return {key: text for key in OWN_KEYS if (text := getattr(item, key))}
 
 
 def get_stereotype_attributes(item: StereotypedItem) -> dict[str, Any]:
     """Return the columns of the score table about the stereotype of an item.
 
-    The number of the stereotype is prefixed to a sub-stereotype, because names can occur in two stereotypes.
+    The name of a sub-stereotype begins with the stereotype's number, because two stereotypes can have sub-stereotypes
+    with the same name.
     """
     values: dict[str, Any] = {"stereotype": item.stereotype, "side": item.side or get_gest_side(item.stereotype)}
     if item.stereotype_name:
@@ -125,7 +126,7 @@ def format_stereotype_heading(item: StereotypedItem) -> str:
 
 
 def list_shared_values(item: StereotypedItem) -> list[SharedValue]:
-    """Return the values that all items of a stereotype must share: side and name."""
+    """Return the values that must be equal for all items of a stereotype: side and name."""
     return [
         SharedValue("stereotype-differs", key, item.stereotype, getattr(item, key))
         for key in ("side", "stereotype_name")
@@ -174,7 +175,7 @@ def has_family_words(sentence: str) -> bool:
 
 
 def read_stereotype_fields(fields: Fields) -> dict[str, str]:
-    """Return the given fields that describe the stereotype, without the number."""
+    """Return those optional fields about the stereotype that the record contains, except the stereotype's number."""
     return {key: fields.text(key) for key in OWN_KEYS if fields.values.get(key, "") != ""}
 
 
@@ -195,7 +196,7 @@ def _write(item: GestItem) -> dict[str, object]:
 
 
 def _format_for_display(item: GestItem) -> ItemText:
-    """Return the sentence; for a sentence with frames, the two framed texts and the English original."""
+    """Return the texts to display: the sentence, or with frames the two framed texts and the English original."""
     if not item.male_frame:
         return ItemText(item.sentence, {})
     framed = {"male": item.male_frame, "female": item.female_frame}
@@ -204,7 +205,7 @@ def _format_for_display(item: GestItem) -> ItemText:
 
 
 def _with_texts(item: GestItem, language: str, texts: Mapping[str, str]) -> GestItem:
-    """Return the item in another language, without frames, because they are in the old language."""
+    """Return the item in another language; its frames are removed, because they are in the old language."""
     sentence = texts.get("sentence", item.sentence)
     return replace(item, language=language, sentence=sentence, male_frame="", female_frame="")
 
@@ -238,7 +239,7 @@ FORM = Form(
     shown=_format_for_display,
     heading=lambda item: (format_stereotype_heading(item),),
     parts=(*TEMPLATES, FRAME),
-    # Sentences with frames are used in these frames, others in every template.
+    # Sentences with frames are used only in the part for frames, other sentences in every template.
     part_of=lambda item: FRAME if item.male_frame else None,
     unique=lambda item: [UniqueValue("duplicate-sentence", "sentence", item.sentence)],
     same=list_shared_values,

@@ -1,6 +1,6 @@
 """Frequent given names of one gender, per language, from `names/xx.toml`.
 
-The names of all languages correspond by their position in the list.
+Names at the same index correspond to each other in all languages.
 """
 
 import tomllib
@@ -12,7 +12,10 @@ from importlib.resources import files
 
 @dataclass(frozen=True, slots=True)
 class NameList:
-    """The names of a language by gender, and for each masculine pronoun the feminine one and the ending of a name."""
+    """The names of a language by gender, and its pronouns.
+
+    `pronouns` maps each masculine pronoun to the feminine pronoun and to the ending of a name in its place.
+    """
 
     masculine: tuple[str, ...]
     feminine: tuple[str, ...]
@@ -20,7 +23,7 @@ class NameList:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """All names, the masculine ones first."""
+        """All names: first the masculine names, then the feminine names."""
         return self.masculine + self.feminine
 
 

@@ -2,9 +2,9 @@
 
 {"id": "knit-1", "language": "en", "bias_type": "gender", "direction": "stereo", "more": "My aunt knits.", …}
 
-Optional fields: `template` is the template of the pair (pairs of the same template are not independent), `subtype` a
-subdivision of the bias type, and `votes` the number of annotators who found a bias in the pair. `direction` is missing
-in data sets that do not name the disadvantaged group.
+There are four optional fields. `template` identifies the template of the pair; pairs with the same template are not
+independent. `subtype` is a subdivision of the bias type. `votes` is the number of annotators who found a bias in the
+pair. `direction` is missing in data sets that do not name the disadvantaged group.
 """
 
 from collections.abc import Iterator
@@ -16,8 +16,9 @@ from tiltmeter.forms.form import Form, ItemText, UniqueValue
 from tiltmeter.forms.visible_text import INVISIBLE, extract_visible_text
 from tiltmeter.forms.word_difference import compute_word_difference, is_unspaced
 
-# The number of consecutive changed words that causes a warning. Most groups are named by one or two words, so a longer
-# difference suggests that the sentences differ in more than the group. docs/evidence/data-sets.md has the counts.
+# The minimum number of consecutive changed words that causes a warning. The names of most groups have one or two words,
+# so a longer difference suggests that the sentences differ in more than the group. docs/evidence/data-sets.md has the
+# counts.
 _WIDE = 3
 
 DUPLICATE = {"duplicate-pair": "the same pair as in an earlier item"}
@@ -33,7 +34,7 @@ Direction = Literal["stereo", "antistereo"]
 
 @dataclass(frozen=True, slots=True)
 class PairItem:
-    """Two sentences that differ in the group they mention; `more` is the more stereotypical one."""
+    """Two sentences that differ in the group they mention; `more` is the more stereotypical sentence."""
 
     id: str
     language: str
@@ -70,7 +71,7 @@ def _write(item: PairItem) -> dict[str, object]:
 
 
 def _get_optional_fields(item: PairItem) -> dict[str, object]:
-    """Return the given optional fields, without the direction."""
+    """Return the optional fields that have a value, except the direction."""
     values: dict[str, object] = {"template": item.template, "subtype": item.subtype, "votes": item.votes}
     return {key: value for key, value in values.items() if value not in ("", None)}
 
@@ -86,7 +87,7 @@ def get_attributes(item: PairItem) -> dict[str, object]:
 
 
 def lint_difference(first: str, second: str, field: str) -> Iterator[Problem]:
-    """Return a problem if two sentences do not differ visibly."""
+    """Yield a problem if two sentences do not differ visibly; `field` is the field that the problem names."""
     if first == second:
         yield Problem("identical-pair", field, "the two sentences are the same")
     elif extract_visible_text(first) == extract_visible_text(second):

@@ -2,7 +2,7 @@
 
 import unicodedata
 
-# The validation finding for two texts with the same visible part.
+# The validation finding for two texts whose visible parts are equal.
 INVISIBLE = {
     "invisible-difference": "texts that should differ in words, but differ only in spaces or invisible characters"
 }

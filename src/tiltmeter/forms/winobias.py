@@ -18,7 +18,7 @@ PARTS = ("type1-dev", "type1-test", "type2-dev", "type2-test")
 class WinoBiasItem:
     """A sentence about two occupations, with masculine and with feminine pronouns.
 
-    `occupation` is the antecedent of the pronouns, `gender` its stereotypical gender.
+    `occupation` is the occupation that the pronouns refer to; `gender` is its stereotypical gender.
     """
 
     id: str

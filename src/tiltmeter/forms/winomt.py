@@ -18,9 +18,9 @@ PRO, ANTI, NEITHER = STEREOTYPICAL = ("pro", "anti", "none")
 class WinoMTItem:
     """A sentence, and its noun `entity` for a person of known gender.
 
-    `position` is the index (from 0) of the first word of the noun, counting words between spaces. `gender` is neutral
-    if the pronoun is *they*. `stereotypical` is `pro` for the stereotypical gender of the entity, `anti` for the
-    opposite, and `none` without a stereotype.
+    `position` is the index (from 0) of the noun's first word in the sentence split at spaces. `gender` is neutral if
+    the pronoun is *they*. `stereotypical` is `pro` if `gender` is the stereotypical gender of the entity, `anti` if it
+    is the opposite gender, and `none` if there is no stereotype.
     """
 
     id: str
@@ -70,7 +70,7 @@ FORM = Form(
     read=_read,
     write=_write,
     texts=lambda item: [("sentence", item.sentence)],
-    # The pronouns are English: the item in another language would be another test.
+    # An item cannot be translated: its pronouns are English, so the item in another language would be another test.
     translatable=lambda _item: {},
     attributes=lambda item: {"gender": item.gender, "entity": item.entity, "stereotypical": item.stereotypical},
     subject="entity",

@@ -1,4 +1,4 @@
-"""Differences between two sentences in words, independent of a tokenizer."""
+"""Differences between two sentences, counted in words and independent of a model's tokenizer."""
 
 import unicodedata
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ _UNSPACED = (
 
 @dataclass(frozen=True, slots=True)
 class WordDifference:
-    """The number of shared words, of changed words, and of words in the longest changed span."""
+    """The numbers of shared words, of changed words, and of words in the longest changed span."""
 
     shared: int
     changed: int
@@ -28,9 +28,9 @@ class WordDifference:
 
 
 def compute_word_difference(first: str, second: str) -> WordDifference:
-    """Count shared and changed words; a changed span counts with the length of its longer side.
+    """Count shared and changed words; the length of a changed span is its length in the sentence where it is longer.
 
-    In long repetitive texts, everything between the first and the last difference counts as changed.
+    In long repetitive texts, all words between the first and the last difference count as changed.
 
     >>> compute_word_difference("My aunt knits a scarf.", "My two uncles knit a scarf.")
     WordDifference(shared=3, changed=3, longest=3)
@@ -51,7 +51,7 @@ def compute_word_difference(first: str, second: str) -> WordDifference:
 
 
 def _compute_outer_difference(own: list[str], other: list[str]) -> WordDifference:
-    """Count everything between the first and the last difference as changed."""
+    """Count all words between the first and the last difference as changed."""
     shorter = min(len(own), len(other))
     start = next((place for place in range(shorter) if own[place] != other[place]), shorter)
     end = next((place for place in range(shorter - start) if own[-1 - place] != other[-1 - place]), shorter - start)
@@ -60,7 +60,7 @@ def _compute_outer_difference(own: list[str], other: list[str]) -> WordDifferenc
 
 
 def split_words(text: str) -> list[str]:
-    """Return the words of a text without punctuation; in scripts without spaces, the characters.
+    """Return the words of a text without punctuation; in scripts without spaces, each character is a word.
 
     >>> split_words("Mrs. Lee knits; 她织毛衣。")
     ['Mrs', 'Lee', 'knits', '她', '织', '毛', '衣']
@@ -69,7 +69,7 @@ def split_words(text: str) -> list[str]:
 
 
 def find_word_spans(text: str) -> list[tuple[int, int]]:
-    """Return start and end of each word of a text.
+    """Return the start and end index of each word in a text.
 
     >>> find_word_spans("l'été")
     [(0, 1), (2, 5)]
@@ -88,7 +88,7 @@ def find_word_spans(text: str) -> list[tuple[int, int]]:
 
 @cache
 def _classify_character(character: str) -> str:
-    # Combining marks (category M) belong to the word.
+    # Combining marks (Unicode category M) belong to the word.
     if unicodedata.category(character)[0] not in "LMN":
         return ""
     point = ord(character)

@@ -1,1 +1,1 @@
-"""Runs: evaluate models or translation systems, or score published predictions or translations."""
+"""Runs: evaluate models or translation systems, or score files of published predictions or translations."""

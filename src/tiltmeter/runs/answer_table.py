@@ -5,7 +5,7 @@ import pyarrow as pa
 
 from tiltmeter.datasets.dataset_loader import allows_text_export
 
-# One row for each answer; `shares` are the shares of the options by place.
+# One row for each answer. `shares` has one share for each option, in the order in which the options were shown.
 ANSWERS_SCHEMA = pa.schema(
     [
         *((name, pa.string()) for name in ("model", "benchmark", "part", "language", "protocol", "item")),
@@ -21,6 +21,6 @@ ANSWERS_SCHEMA = pa.schema(
 
 
 def without_replies(answers: pd.DataFrame) -> pd.DataFrame:
-    """Return the answers with empty replies for data sets whose texts may not be stored."""
+    """Return the answers; the reply is empty if the licence of its data set does not allow storing texts."""
     quoting = ~answers["benchmark"].map(allows_text_export).astype(bool)
     return answers.assign(reply=answers["reply"].mask(quoting, ""))

@@ -11,7 +11,7 @@ from tiltmeter.questions import ChatQuestion, Reply, SamplingOptions
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """The requests of a run that are not stored yet, with their input tokens and the maximum of output tokens."""
+    """The number of requests that a run still has to send, with their input tokens and maximum output tokens."""
 
     requests: int
     tokens_in: int
@@ -32,7 +32,7 @@ class Budget:
         options: ChatOptions,
         probes: int = 0,
     ) -> "Budget":
-        """Estimate the budget of these questions; `probes` of them, perhaps the longest, are asked again."""
+        """Estimate the budget of these questions and of `probes` repeated ones, each as long as the longest one."""
         lengths = [model.tokens(question.prompt) for question in questions]
         requests = len(questions) + probes
         tokens_in = sum(lengths) + probes * max(lengths, default=0)
@@ -76,7 +76,7 @@ class Spending:
     """The tokens and the cost of a run so far, checked against the maximum cost."""
 
     def __init__(self, options: ChatOptions, before: float = 0.0) -> None:
-        """Start counting; `before` is the cost of models that were asked earlier in the same run."""
+        """Start counting; `before` is the cost of the models that this run asked before the current one."""
         self._options, self._before = options, before
         self.tokens_in = self.tokens_out = 0
         self.estimated = False
@@ -98,10 +98,10 @@ class Spending:
 
     @property
     def cost(self) -> float | None:
-        """The cost so far; None without prices."""
+        """The cost so far; None if the options contain no prices."""
         return self._options.cost(self.tokens_in, self.tokens_out)
 
     def to_dict(self) -> dict[str, float | int | None]:
-        """Return the entries for the manifest."""
+        """Return the tokens and the cost as entries for the manifest."""
         counted = {"tokens_in": self.tokens_in, "tokens_out": self.tokens_out, "cost": self.cost}
         return {**counted, "tokens_estimated": True} if self.estimated else counted

@@ -1,9 +1,9 @@
-"""Checks that a chat server serves the same model from the first reply of a run to the last.
+"""Checks that a chat server does not change its model between the first and the last reply of a run.
 
-Every reply names its model. In addition, randomly chosen messages of the run are sent first and repeated after every
-window of messages. Servers are not fully deterministic at temperature 0. Therefore a reply counts as changed only if
-two repetitions give the same different reply, and the model counts as changed only if more replies changed than noise
-explains.
+The first check compares the model names in the replies. The second check repeats randomly chosen messages after every
+window of messages. Servers are not fully deterministic, even at temperature 0. Therefore a reply counts as changed only
+if two repetitions agree with each other and differ from the first reply. The model counts as changed only if more
+replies changed than noise explains.
 """
 
 import math
@@ -17,12 +17,13 @@ from tiltmeter.models.model_protocol import ChatModel
 from tiltmeter.questions import ChatQuestion, Reply, SamplingOptions
 from tiltmeter.runs.chat_budget import Spending
 
-# The number of messages between two checks, and of messages that each check repeats: one in 25.
+# After every WINDOW messages, a check repeats REPEATED_MESSAGES of them (16 of 400, or one in 25).
 WINDOW = 400
 REPEATED_MESSAGES = 16
 _FEWEST = 4
 _SHARE = 0.04
-# The largest share of replies that noise changes in two requests in a row, and the largest change of a probability.
+# Noise changes at most the share `_NOISE` of the replies in two requests in a row. It changes a probability by at most
+# `_MOST_CHANGE`.
 _NOISE = 0.05
 _MOST_CHANGE = 0.1
 # The probability that noise alone stops a run at a check.
@@ -32,7 +33,7 @@ _CHANGED_SHARES = (0.3, 0.5, 0.7)
 
 
 class ChatModelChanged(ModelError):  # noqa: N818 - a statement about the server
-    """A chat server serves another model than before."""
+    """A chat server changed its model during a run."""
 
 
 def count_repeated_messages(messages: int) -> int:
@@ -46,23 +47,23 @@ def count_repeated_messages(messages: int) -> int:
 
 
 def count_probe_requests(messages: int, sampling: SamplingOptions) -> int:
-    """Return the number of additional requests for the checks of a run with this many messages, if no reply changes."""
+    """Return how many requests the checks add to a run with `messages` messages, if no reply changes."""
     first = 0 if _is_deterministic(sampling) else 1
     return count_repeated_messages(messages) * (math.ceil(messages / WINDOW) + first)
 
 
 def _is_deterministic(sampling: SamplingOptions) -> bool:
-    """Return whether the run's own replies can be compared; otherwise extra messages at temperature 0 are needed."""
+    """Return whether checks can repeat the run's own messages; if not, they need extra messages at temperature 0."""
     return sampling.temperature == 0 or sampling.probabilities
 
 
 def compute_tail_probability(repeated: int, share: float, least: int) -> float:
-    """Return the probability that at least `least` of the repeated messages have another reply."""
+    """Return the probability that at least `least` of `repeated` replies change, each with the probability `share`."""
     return sum(math.comb(repeated, n) * share**n * (1 - share) ** (repeated - n) for n in range(least, repeated + 1))
 
 
 def compute_noise_limit(repeated: int) -> int:
-    """Return the largest number of changed replies that noise explains.
+    """Return the maximum number of changed replies, among `repeated` ones, that noise explains.
 
     >>> compute_noise_limit(16), compute_noise_limit(4)
     (4, 2)
@@ -86,7 +87,7 @@ def is_same_reply(one: Reply, other: Reply) -> bool:
 
 
 class ChatConfirmation:
-    """Checks a chat model during a run; for a model that cannot change, no message is repeated."""
+    """Checks during a run that a chat model does not change; a model that cannot change is not asked again."""
 
     def __init__(
         self, model: ChatModel, sampling: SamplingOptions, spending: Spending, stored: Iterable[Reply] = ()
@@ -98,11 +99,11 @@ class ChatConfirmation:
         self._known: dict[ChatQuestion, Reply] = {}
         self._chosen: list[ChatQuestion] = []
         self._names = {reply.model for reply in stored} - {""}
-        self._random = random.Random()  # not seeded, so that each run repeats other messages
+        self._random = random.Random()  # without a seed, so that each run repeats different messages
         self._confirmed = self._requests = 0
 
     def windows(self, pending: Sequence[ChatQuestion]) -> Iterator[list[ChatQuestion]]:
-        """Yield the messages in groups between two checks; the messages that will be repeated come first."""
+        """Yield windows of messages; a check follows each window. The messages that checks repeat come first."""
         if not self.is_needed:
             yield list(pending)
             return
@@ -115,7 +116,7 @@ class ChatConfirmation:
             yield ordered[start : start + WINDOW]
 
     def check_name(self, reply: Reply) -> None:
-        """Raise ChatModelChanged if the server reports another model name than before."""
+        """Raise ChatModelChanged if the model name in this reply differs from the name in earlier replies."""
         if reply.model and self._names and reply.model not in self._names:
             raise ChatModelChanged(
                 f"The server of {self._model.name} changed its model: replies now come from {reply.model}, earlier "
@@ -129,7 +130,7 @@ class ChatConfirmation:
     def confirm(self, replies: Mapping[bytes, Reply], discarded: int) -> None:
         """Repeat the chosen messages; raise ChatModelChanged if more replies changed than noise explains.
 
-        `replies` are those of the run; `discarded` of them came after the last check.
+        `replies` are all replies of the run. `discarded` is the number of replies since the last check.
         """
         if self._own:
             pairs = ((question, replies.get(question.digest)) for question in self._chosen)
@@ -138,7 +139,7 @@ class ChatConfirmation:
         self._confirmed += bool(self._known)
 
     def compare(self, known: Mapping[ChatQuestion, Reply], discarded: int) -> None:
-        """Repeat messages with known replies; raise ChatModelChanged if more changed than noise explains."""
+        """Repeat messages with known replies; raise ChatModelChanged if more replies changed than noise explains."""
         changed = self._changed(known)
         if len(changed) <= (most := compute_noise_limit(len(known))):
             return
@@ -150,7 +151,7 @@ class ChatConfirmation:
         )
 
     def sample(self, known: Mapping[ChatQuestion, Reply]) -> dict[ChatQuestion, Reply]:
-        """Return at most as many of the replies as one check repeats."""
+        """Return a random sample of the known replies, with at most `REPEATED_MESSAGES` replies."""
         return {
             question: known[question]
             for question in self._random.sample(list(known), min(REPEATED_MESSAGES, len(known)))
@@ -176,7 +177,7 @@ class ChatConfirmation:
             self._known = {}
 
     def _changed(self, known: Mapping[ChatQuestion, Reply]) -> list[ChatQuestion]:
-        """Return the messages for which two repetitions gave the same reply, different from the known one."""
+        """Return the messages whose two repetitions agree with each other and differ from the known reply."""
         second = {
             question: reply
             for question, reply in self._replies(list(known))

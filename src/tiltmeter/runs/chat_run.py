@@ -1,4 +1,4 @@
-"""Runs of chat models: from portions to messages, replies, outcomes and scores."""
+"""Runs of chat models: build messages from portions, collect the replies, and compute outcomes and scores."""
 
 import math
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -42,10 +42,10 @@ PROTOCOLS = {
 }
 # The default protocol of language models.
 _DEFAULT = "published"
-# A note reports truncated answers if they are more than this share.
+# A note reports truncated answers if their share is larger than this.
 _CUT_OFF = 0.02
 _TOO_LONG = "it is too long for the model, according to the server"
-# Tokens that a tokenizer may add to a message in addition to its template.
+# The number of tokens that a tokenizer may add to a message, in addition to those of the chat template.
 _MARGIN = 8
 
 
@@ -60,15 +60,15 @@ class _PortionPrompts:
 
     @property
     def location(self) -> str:
-        """Data set, part and language, as on the command line."""
+        """The data set, part and language in the syntax of the command line."""
         return f"{self.portion.name}/{self.portion.part}:{self.portion.language}"
 
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """The questions of a model: `stored` are earlier replies, `budget` estimates the missing ones.
+    """The questions for a model; `stored` are replies from the cache, `budget` estimates the cost of the other replies.
 
-    `unconfirmed` are the digests of stored replies of an interrupted run that had not checked the model yet.
+    `unconfirmed` are the digests of stored replies after which an interrupted run did not check the model.
     """
 
     model: ChatModel
@@ -147,7 +147,7 @@ def _build_plan(
 
 
 def _format_unconfirmed_key(fingerprint: str) -> str:
-    """Return the key of stored replies whose model was not checked yet."""
+    """Return the key under which the store lists the replies of this model that were not checked yet."""
     return f"{fingerprint} unconfirmed"
 
 
@@ -159,7 +159,7 @@ def _collect_replies(
     watch: ShowProgress,
     so_far: OnInterim,
 ) -> dict[bytes, Reply]:
-    """Return the replies to all questions; new ones are stored immediately and checked window by window."""
+    """Return the replies to all questions; new replies are stored immediately and checked after each window."""
     fingerprint = plan.model.chat_fingerprint(sampling)
     confirmation = ChatConfirmation(plan.model, sampling, spending, plan.stored.values())
     key = _format_unconfirmed_key(fingerprint) if confirmation.is_needed else fingerprint
@@ -191,7 +191,7 @@ def _collect_replies(
 
 
 def _confirm_stored_replies(plan: _Plan, confirmation: ChatConfirmation, fingerprint: str, store: ReplyStore) -> None:
-    """Check replies that an interrupted run left unchecked; delete them if the model has changed."""
+    """Check the stored replies that an interrupted run did not check; delete them if the model has changed."""
     if not plan.unconfirmed:
         return
     known = {plan.questions[digest]: plan.stored[digest] for digest in plan.unconfirmed}
@@ -202,7 +202,7 @@ def _confirm_stored_replies(plan: _Plan, confirmation: ChatConfirmation, fingerp
 
 @contextmanager
 def _discard_on_change(store: ReplyStore, key: str, questions: Collection[bytes]) -> Iterator[None]:
-    """Delete these replies if the server turns out to have changed its model."""
+    """Delete the replies to these questions if the code in the `with` block finds that the server changed its model."""
     try:
         yield
     except ChatModelChanged:
@@ -211,7 +211,7 @@ def _discard_on_change(store: ReplyStore, key: str, questions: Collection[bytes]
 
 
 def _skip_too_long(plan: _Plan, digest: bytes, reply: Reply) -> None:
-    """Remove items that are too long for the server from the plan; raise a ModelError if they are too many."""
+    """Remove the items of a question that is too long for the server; raise a ModelError if too many are removed."""
     for place, entry in enumerate(plan.portions):
         too_long = {prompt.item for prompt in entry.prompts if prompt.question.digest == digest}
         if not too_long:
@@ -237,7 +237,7 @@ def _remove_items(entry: _PortionPrompts, removed: Collection[str]) -> _PortionP
 
 
 def _compute_interim_values(plan: _Plan, replies: dict[bytes, Reply], sampling: SamplingOptions) -> list[InterimValue]:
-    """Return the values of the items for which all messages have replies."""
+    """Return the interim values, computed from the items for which all messages have replies."""
     tables = []
     for entry in plan.portions:
         pending = {prompt.item for prompt in entry.prompts if prompt.question.digest not in replies}
@@ -272,7 +272,7 @@ def _store_outcomes(
                 zero=0,
             )
         )
-    # The model names in all replies, including stored ones.
+    # The model names in all replies, including stored replies.
     names = sorted({reply.model for reply in replies.values()} - {""})
     if len(names) > 1:
         run.notes.append(
@@ -364,8 +364,8 @@ def _build_prompts(
 
 
 def _skip_special_tokens(entry: _PortionPrompts, model: ChatModel, run: ModelOutput) -> _PortionPrompts:
-    """Remove the items that contain a special token of a local model."""
-    text: Tokenizer | None = getattr(model, "text", None)  # a server tokenizes by itself
+    """Return the entry without the items that contain a special token of a local model; record them in `run`."""
+    text: Tokenizer | None = getattr(model, "text", None)  # None for a server, which has its own tokenizer
     if text is None:
         return entry
     _, skipped = split_special_items(list(entry.items.values()), entry.portion.form, text)
@@ -376,13 +376,14 @@ def _skip_special_tokens(entry: _PortionPrompts, model: ChatModel, run: ModelOut
 def _skip_long_items(
     entry: _PortionPrompts, model: ChatModel, run: ModelOutput, sampling: SamplingOptions
 ) -> _PortionPrompts:
-    """Remove the items that are too long for a local model, and record them in `run`."""
+    """Return the entry without the items that are too long for a local model; record them in `run`."""
     longest_message: Callable[[SamplingOptions], int | None] | None = getattr(model, "compute_message_limit", None)
     longest = longest_message(sampling) if longest_message else None
     if longest is None:
         return entry
     lengths: dict[str, int] = {}
-    # A text has at most as many tokens as bytes, plus those of the template, so few messages need to be tokenized.
+    # A text has at most as many tokens as bytes, plus the tokens of the template. A message with few bytes is therefore
+    # short enough and need not be tokenized.
     surely_short = longest - model.tokens("A") - _MARGIN
     for prompt in entry.prompts:
         text = prompt.question.prompt
@@ -414,7 +415,7 @@ def _build_choices(portion: Portion) -> list[tuple[Item, Choice]]:
 
 
 def _explain_unusable(choice: Choice) -> str | None:
-    """Return the reason why an item cannot be asked; None if it can."""
+    """Return the reason why a chat model cannot be asked about an item; None if it can be asked."""
     texts = [option.text.strip().casefold() for option in choice.options]
     if not all(texts):
         return "one of its options is empty"
@@ -424,7 +425,7 @@ def _explain_unusable(choice: Choice) -> str | None:
 def _build_tables(
     model: str, entry: _PortionPrompts, replies: dict[bytes, Reply], sampling: SamplingOptions
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return the table of answers of a portion and its table of scores."""
+    """Return two tables of a portion: the answers and the scores."""
     rows: list[dict[str, Any]] = []
     by_item: dict[str, list[ItemAnswer]] = {}
     for prompt in entry.prompts:
@@ -460,7 +461,7 @@ def _build_tables(
 
 
 def _read_reply(prompt: Prompt, reply: Reply, language: str, sampling: SamplingOptions) -> tuple[ItemAnswer, str]:
-    """Return the answer and its outcome: the role of the chosen option, refusal or unparseable."""
+    """Return the answer and its outcome. The outcome is the role of the chosen option, "refusal" or "unparseable"."""
     roles = tuple(option.role for option in prompt.options)
     if sampling.probabilities and reply.refused:
         return ItemAnswer(prompt.arrangement, roles, (0.0,) * len(roles), True), REFUSAL.outcome
@@ -488,7 +489,7 @@ def compute_label_shares(labels: Sequence[str], reply: Reply) -> tuple[float, ..
         label = token.strip(" \t\n▁ĠĊ").strip("()[]*\"'.:")
         if label in shares:
             shares[label] += math.exp(log_probability)
-    total = max(1.0, sum(shares.values()))  # rounding
+    total = max(1.0, sum(shares.values()))  # because of rounding, the sum may exceed 1
     return tuple(share / total for share in shares.values())
 
 

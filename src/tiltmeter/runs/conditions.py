@@ -1,8 +1,8 @@
-"""The conditions of a measurement; only values with equal conditions are comparable.
+"""The conditions of a measurement. Values are comparable only if their conditions are equal.
 
 family     answer type: likelihood (probabilities of texts), next-sentence (a next-sentence head), prompted (a chat
            model) or translation (the grammatical gender in translations)
-kind       masked, causal, seq2seq, chat or translator; None if unknown, for published predictions
+kind       kind of model: masked, causal, seq2seq, chat or translator; None if unknown (only for published predictions)
 protocol   the procedure by which items become questions
 """
 
@@ -20,9 +20,10 @@ AnswerType = Literal["likelihood", "next-sentence", "prompted", "translation"]
 class MeasurementConditions(RecordKey):
     """How one model was asked about one part of a benchmark in one language.
 
-    `family` is the answer type. `tokenizer` is the SHA-256 of the tokenizer, if known. Of `items`, `unknown` have a
-    scored token that the tokenizer does not know or a text without tokens, and `zero` have only scores of 0; the
-    protocol decides whether they are left out (`tiltmeter.runs.unreadable_items`).
+    `family` is the answer type. `tokenizer` is the SHA-256 of the tokenizer, if known. `items` is the number of items.
+    `unknown` is the number of items with a scored token that the tokenizer does not know or with a text without tokens.
+    `zero` is the number of items whose scores are all 0. The protocol decides whether a run skips these two types of
+    items (see `tiltmeter.runs.unreadable_items`).
     """
 
     family: str
@@ -45,7 +46,7 @@ def get_answer_type(kind: str) -> AnswerType:
 
 
 def pool_conditions(conditions: Sequence[MeasurementConditions]) -> MeasurementConditions:
-    """Return the conditions of several parts together; differing values are joined with " + "."""
+    """Combine the conditions of several parts into one object; different values are joined with " + "."""
 
     def join(values: Iterable[str | None]) -> str | None:
         distinct = list(dict.fromkeys(value for value in values if value is not None))
@@ -64,7 +65,7 @@ def pool_conditions(conditions: Sequence[MeasurementConditions]) -> MeasurementC
 
 
 def with_conditions(records: Iterable[Record], conditions: Sequence[MeasurementConditions]) -> list[Record]:
-    """Return the records with answer type and kind filled in."""
+    """Return the records with the answer type and the kind of model from the conditions."""
     single = {entry.names: entry for entry in conditions}
     pooled_by_run = {key: pool_conditions(parts) for key, parts in _group_by_run(conditions).items()}
     completed = []
@@ -77,7 +78,7 @@ def with_conditions(records: Iterable[Record], conditions: Sequence[MeasurementC
 
 
 def build_unknown_records(conditions: Sequence[MeasurementConditions]) -> list[Record]:
-    """Return records that count items with unknown tokens and items with only zero scores, by part and overall."""
+    """Return records that count, by part and overall, items with unknown tokens and items whose scores are all 0."""
     pooled_parts = [pool_conditions(parts) for parts in _group_by_run(conditions).values() if len(parts) > 1]
     return [
         build_record(entry, entry.part, "all", "all", measure, float(count), entry.items)

@@ -1,4 +1,4 @@
-"""Notes of a run on its data: omitted rows of released files, and warnings that change the meaning of a number."""
+"""Notes about the data of a run: omitted rows, and warnings that affect the interpretation of results."""
 
 from collections.abc import Iterable
 
@@ -9,7 +9,7 @@ from tiltmeter.runs.portions import UNDIVIDED, Portion
 
 
 def list_omitted_rows(portions: Iterable[Portion]) -> list[LeftOutRow]:
-    """Return the manifest's entries for rows without a usable item."""
+    """Return the entries of the manifest for rows that contain no usable item."""
     return [
         LeftOutRow(
             benchmark=portion.name,
@@ -17,7 +17,7 @@ def list_omitted_rows(portions: Iterable[Portion]) -> list[LeftOutRow]:
             row=finding.row,
             item=finding.item,
             code=finding.code,
-            # A message may quote the row, but texts without a licence must not be written to files.
+            # A message may quote the row, but a run must not store texts whose licence forbids it.
             reason=finding.message if allows_text_export(portion.name) else _get_meaning(finding.code),
         )
         for portion in portions
@@ -26,7 +26,7 @@ def list_omitted_rows(portions: Iterable[Portion]) -> list[LeftOutRow]:
 
 
 def describe_data_problems(available: Iterable[Portion], chosen: Iterable[Portion]) -> list[str]:
-    """Return notes on omitted rows, and on warnings about the items that were asked."""
+    """Return notes about omitted rows in `available`, and about warnings for items in `chosen`."""
     rows: dict[str, set[tuple[str, str]]] = {}
     notes = []
     for portion in available:

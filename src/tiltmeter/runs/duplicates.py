@@ -11,7 +11,7 @@ from tiltmeter.text_files import expand_home
 
 
 def reject_same_names(names: Sequence[str]) -> None:
-    """Raise a UsageError if two models have the same name, folder or file."""
+    """Raise a UsageError if two of the names refer to the same model, folder or file."""
     places: dict[str, str] = {}
     for name in names:
         place = _resolve_place(name)

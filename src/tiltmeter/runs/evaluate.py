@@ -1,4 +1,4 @@
-"""Evaluate models on benchmarks: from names to scores and measures."""
+"""Evaluate models on benchmarks, and return the scores and measures."""
 
 import os
 import time
@@ -72,8 +72,9 @@ def evaluate(
     The run: `limit` samples this number of items of each part and language, the same items in all languages. `perturb`
     applies a perturbation to every item, for example `drop-final-character` to pairs. `margins` overrides equivalence
     margins, for example `{"SS": 3}`. `keep_tokens` stores the log-probability of each token of sentence pairs, for the
-    report. If at most 1% of the items of a part in a language are too long for a model, they are skipped and listed;
-    more of them stop the run, and with `every_item` a single one does. `out` is the folder to write the run to.
+    report. Items that are too long for a model are skipped and listed. If they are more than 1% of the items of a part
+    in a language, the run stops; with `every_item`, it stops at the first such item. `out` is the folder to write the
+    run to.
 
     Local models: `kind`, `device`, `dtype`, `batch_tokens` and `trust_remote_code` are as on the command line;
     `devices` uses several devices in parallel, such as `["cuda:0", "cuda:1"]`. `plain` disables all speed-ups and
@@ -111,7 +112,7 @@ def measure_models(
     so_far: OnInterim = lambda _values: None,
     tell: Callable[[str], None] = lambda _sentence: None,
 ) -> Result:
-    """Do the same as `evaluate`, with settings and options as objects."""
+    """Measure the bias of models like `evaluate`, but take the arguments as `RunSettings` and `ModelOptions`."""
     began = time.monotonic()
     options = replace(options, cache=options.cache or get_cache_folder())
     requested = to_model_list(models, options)
@@ -149,7 +150,7 @@ def _ask_models(
 ) -> list[ModelOutput]:
     runs: list[ModelOutput] = []
     with AnswerStore(get_cache_folder() / "answers.sqlite") as answers, ExitStack() as stack:
-        # Open all models before asking the first, so that errors in any of them are reported at once.
+        # Open all models before asking the first model, so that an error in any model is reported early.
         models: list[Model] = []
         for source in requested:
             model = stack.enter_context(use_model(source, prepared.options))

@@ -1,4 +1,4 @@
-"""Digests of a run's files, stored in its manifest, to detect files that were changed later."""
+"""Digests of a run's files. The manifest stores them, so that later changes of the files can be detected."""
 
 import hashlib
 import json
@@ -9,7 +9,7 @@ from typing import Any
 from tiltmeter.runs.manifest import Manifest
 from tiltmeter.runs.run_files import MANIFEST, NAMES
 
-# The key of the manifest.
+# The key of the digests in the manifest.
 DIGESTS = "digests"
 
 
@@ -25,7 +25,7 @@ def digest_manifest(values: Mapping[str, Any]) -> str:
 
 
 def list_changed_files(manifest: Manifest, folder: Path, names: Sequence[str] = NAMES) -> list[str]:
-    """Return the files of a run that are missing or changed; empty if the manifest has no digests."""
+    """Return the names of a run's files that are missing or changed; an empty list if the manifest has no digests."""
     digests = manifest.digests
     changed = [name for name in names if name in digests and name != MANIFEST and _is_changed(folder / name, digests)]
     return [*changed, MANIFEST] if manifest.is_edited else changed

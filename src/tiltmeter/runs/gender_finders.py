@@ -14,7 +14,7 @@ from tiltmeter.translators.translation_files import normalize_text
 
 RULES, STANZA, CONLLU = "rules", "stanza", "conllu"
 
-# Returns the gender of a translation, or None if the parse lacks it.
+# A function that returns the gender in a translation; None if the CoNLL-U file does not contain the translation.
 GenderFinder = Callable[[str], SpeakerGender | None]
 
 
@@ -28,7 +28,7 @@ def get_gender_protocol(gender_from: str) -> str:
 
 
 def open_gender_finder(gender_from: str, language: str) -> GenderFinder:
-    """Return the gender finder for translations into a language; `gender_from` is as in `get_gender_protocol`."""
+    """Return the gender finder for translations into a language; `gender_from` is the value of --gender-from."""
     if get_gender_protocol(gender_from) == CONLLU:
         return _open_parse_finder(Path(gender_from))
     if language == "en" and gender_from == RULES:
@@ -62,11 +62,11 @@ def _open_parse_finder(path: Path) -> GenderFinder:
     }
 
     def find(text: str) -> SpeakerGender | None:
-        """Return the gender of the first sentence with one, because a parser may have split the text."""
+        """Return the gender of the first sentence that has a gender; the parser may have split the text."""
         words = normalize_text(text).split()
         result = SpeakerGender(None)
         while words:
-            # The longest parsed prefix.
+            # Find the longest prefix of the remaining words that is a parsed sentence.
             ends = (end for end in range(len(words), 0, -1) if " ".join(words[:end]) in parsed)
             end = next(ends, None)
             if end is None:

@@ -1,4 +1,4 @@
-"""Read the scores released with GEST: one text file per template, with the log10 of one ratio on each line."""
+"""Read the scores released with GEST: one text file per template, with the log10 of one item's ratio on each line."""
 
 import math
 import re
@@ -22,8 +22,8 @@ _NAME = re.compile(r"_template-\d+$")
 def read_gest_predictions(path: Path, predicted: Sequence[Portion], *, model: str | None = None) -> Predictions:
     """Read the file of one template, or all files of a model.
 
-    The released files of a model are `NAME_template-0.txt` and so on: four for a masked model, two (the last two
-    templates) for a causal one. `path` is one of them, or `FOLDER/NAME` for all.
+    The released files of a model are called `NAME_template-0.txt` and so on. A masked model has four files; a causal
+    model has two, for the last two templates. `path` is the path of one file, or `FOLDER/NAME` for all files.
     """
     if len(predicted) != 1 or predicted[0].form != BENCHMARK.form:
         raise UsageError("Predictions in the format gest need the sentences of gest or gest-1.0; select one with --on.")
@@ -46,7 +46,7 @@ def read_gest_predictions(path: Path, predicted: Sequence[Portion], *, model: st
 
 
 def infer_model_name(path: Path) -> str:
-    """Return the name of the model, from the path of one file or of all its files.
+    """Return the name of the model, from the path of one file or from `FOLDER/NAME`.
 
     >>> paths = Path("english_mlm/bert-base-uncased_template-0.txt"), Path("english_glm/phi-1.5")
     >>> tuple(infer_model_name(path) for path in paths)

@@ -1,4 +1,4 @@
-"""Interim values of an unfinished run: from the items answered so far, without interval, test or verdict."""
+"""Interim values of an unfinished run, computed from the items answered so far; no interval, test or verdict."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from tiltmeter.runs.measurement import group_by_benchmark
 
 @dataclass(frozen=True, slots=True)
 class InterimValue:
-    """The primary measure of one portion, computed from `items` answered items."""
+    """The value of the primary measure of one portion; `items` is the number of answered items."""
 
     model: str
     benchmark: str
@@ -22,12 +22,13 @@ class InterimValue:
     items: int
 
 
-# Called while a model answers, with a function that computes interim values; computing them takes time.
+# A callback that is called while a model answers. Its argument is a function that computes the interim values, because
+# computing them after every batch would take too much time.
 OnInterim = Callable[[Callable[[], list[InterimValue]]], None]
 
 
 def compute_interim_values(scores: pd.DataFrame, measure_modules: Mapping[str, str]) -> list[InterimValue]:
-    """Return the primary measures of these scores; `measure_modules` maps benchmarks to modules of measures."""
+    """Return the primary measures of the scores; `measure_modules` maps each benchmark to its module of measures."""
     records = [
         record
         for name, table in group_by_benchmark(scores)

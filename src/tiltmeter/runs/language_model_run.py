@@ -1,4 +1,4 @@
-"""Runs of language models: questions, answers and scores for all portions, one chunk of items at a time."""
+"""Runs of language models: ask about all portions and score the answers, one chunk of items at a time."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -23,14 +23,14 @@ from tiltmeter.runs.score_tables import build_score_table
 from tiltmeter.runs.token_table import build_token_table
 from tiltmeter.runs.unreadable_items import ALL_ZERO, find_zero_scores, list_flagged_items, omits_unreadable
 
-# The trials of a portion that are answered together.
+# A portion, and those of its trials that are answered together.
 _PortionTrials = tuple[PortionBlocks, list[Trial]]
 
 
 def ask_model(
     model: Model, prepared: PreparedRun, answers: AnswerStore, watch: ShowProgress, so_far: OnInterim
 ) -> ModelOutput:
-    """Ask a language model about all portions of a run, and return its output; the model stays open."""
+    """Ask a language model about all portions of a run, and return the model's output; the model is not closed."""
     run = ModelOutput()
     entries = build_portion_blocks(model, prepared, run)
     for kind in dict.fromkeys(entry.kind for entry in entries):
@@ -60,7 +60,7 @@ def _ask_in_chunks(
 ) -> None:
     """Ask a model about the portions for one kind of head, and add the scores to the portions."""
     chunks = group_into_chunks(entries)
-    # Questions that occur in several blocks are counted several times in this estimate.
+    # This is an estimate: a question that occurs in several blocks is counted several times.
     expected = [sum(block.questions for _, block in chunk) for chunk in chunks]
     done = 0
     for number, chunk in enumerate(chunks):
@@ -106,7 +106,7 @@ def _get_answers(
 
 
 def _take_trials(model: Model, chunk: Sequence[tuple[PortionBlocks, ItemBlock]], protocol: str) -> list[_PortionTrials]:
-    """Remove the trials of a chunk from its blocks, and return them by portion."""
+    """Remove the trials of a chunk from its blocks, and return the trials grouped by portion."""
     together: list[_PortionTrials] = []
     for entry, block in chunk:
         trials = entry.trials(block, model, protocol)
@@ -143,7 +143,7 @@ def _store_scores(
 def _compute_interim_values(
     model: Model, entries: Sequence[PortionBlocks], together: Sequence[_PortionTrials], kind: Kind, store: AnswerStore
 ) -> list[InterimValue]:
-    """Return the values of the items whose questions all have stored answers, up to the current chunk."""
+    """Return interim values, computed from the items up to the current chunk whose questions are all answered."""
     fingerprint = model.fingerprint(kind)
     tables = [table for entry in entries for table in entry.tables]
     for entry, trials in together:

@@ -1,4 +1,4 @@
-"""Items that are too long for a model: a few are skipped and listed, many stop the run."""
+"""Items that are too long for a model: a few such items are skipped and listed; many such items stop the run."""
 
 from collections.abc import Mapping
 
@@ -6,12 +6,12 @@ from tiltmeter.benchmarks.benchmark import PartTrials, SkippedItem
 from tiltmeter.errors import ModelError
 from tiltmeter.runs.portions import Portion
 
-# The largest share of the items of a portion that may be skipped.
+# The maximum share of a portion's items that may be skipped.
 LARGEST_SHARE = 0.01
 
 
 def find_excess_lengths(part_trials: PartTrials, longest: int | None) -> dict[str, int]:
-    """Return the items with a question longer than the longest input, by id, with the number of tokens."""
+    """Return the items with a question longer than `longest` tokens: item id to number of tokens."""
     if longest is None:
         return {}
     lengths = {item: length for item, length in part_trials.too_long.items() if length > longest}
@@ -23,7 +23,7 @@ def find_excess_lengths(part_trials: PartTrials, longest: int | None) -> dict[st
 
 
 def find_items_without_questions(part_trials: PartTrials, longest: int | None) -> list[SkippedItem]:
-    """Return the items that the model could read, but whose questions would fill the memory."""
+    """Return the items that are short enough for the model, but whose questions would need too much memory."""
     return [
         SkippedItem(item, f"it has {length:,} tokens, so its questions would fill the memory")
         for item, length in part_trials.too_long.items()
@@ -40,9 +40,9 @@ def skip_long_items(
     every_item: bool = False,
     remedy: str = "choose another model",
 ) -> list[SkippedItem]:
-    """Return the items with more tokens than the longest input.
+    """Return the items in `lengths` that are longer than `longest`, the model's maximum input length.
 
-    Raises a ModelError if they are more than `LARGEST_SHARE` of the portion, or, with `every_item`, if there are any.
+    Raises a ModelError if their share of the portion exceeds `LARGEST_SHARE`, or, with `every_item`, if there are any.
     """
     too_long = {item: length for item, length in lengths.items() if length > longest}
     if too_long and (every_item or len(too_long) > LARGEST_SHARE * len(portion.items)):

@@ -1,6 +1,6 @@
 """The manifest of a run: request, models, data, statistics and versions, for reproducibility.
 
-The module `manifest_file` reads and writes it. The keys of `manifest.json` are the names of the fields.
+The module `manifest_file` reads and writes the file `manifest.json`. Its keys are the names of the fields below.
 """
 
 import platform
@@ -21,7 +21,7 @@ _LIBRARIES = ("tiltmeter", "torch", "transformers", "tokenizers", "numpy", "scip
 
 @dataclass(frozen=True, slots=True)
 class ComputeUse:
-    """The hardware, hours and energy (watt-hours) of a model's answers; `energy` is the source of the energy value."""
+    """The hardware, hours and watt-hours that a model's answers took; `energy` is the source of the watt-hours."""
 
     hardware: tuple[str, ...] = ()
     hours: float = 0.0
@@ -31,7 +31,7 @@ class ComputeUse:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelEntry:
-    """A model of a run. `details` is its complete description; the other fields are the parts that Tiltmeter reads."""
+    """A model of a run. `details` is its complete description; the other fields are the values that Tiltmeter reads."""
 
     name: str
     kind: str | None = None
@@ -58,12 +58,12 @@ class ModelEntry:
 
     @property
     def hardware(self) -> str:
-        """The devices that answered, as text; `server` if the model ran elsewhere."""
+        """The devices on which the model ran, as text; `server` if the model ran on a server."""
         return ", ".join((self.compute.hardware if self.compute else ()) or (self.device or "server",))
 
 
 def build_model_entry(details: Mapping[str, Any]) -> ModelEntry:
-    """Return the entry of a model from its name and description, which are JSON values."""
+    """Build the entry of a model from `details`: JSON values with the model's name and description."""
     return from_json(ModelEntry, dict(details), f"the description of {details.get('name', 'a model')}")
 
 
@@ -80,10 +80,10 @@ class Components:
 class DataEntry:
     """The items of one data set, part and language.
 
-    `items` of `available` ones were used. `files` maps file names to SHA-256 hashes. `warnings` counts items by the
-    code of a warning that changes the meaning of a number. For translations, `source` is the data set with the
-    sentences, `item_language` their language, and `edition` that of GEST. `components` is None in manifests written
-    before it was added.
+    `items` is the number of used items, `available` the number of all items. `files` maps file names to SHA-256 hashes.
+    `warnings` maps the code of each warning that affects the interpretation of results to its number of items. For
+    translations, `source` is the data set with the sentences, `item_language` is their language, and `edition` is the
+    edition of GEST. `components` is None in manifests of older versions of Tiltmeter.
     """
 
     benchmark: str
@@ -100,13 +100,13 @@ class DataEntry:
 
     @property
     def is_sample(self) -> bool:
-        """Whether a limit reduced the number of items."""
+        """Whether the run used only a sample of the items, because of a limit."""
         return bool(self.available) and self.items < (self.available or 0)
 
 
 @dataclass(frozen=True, slots=True)
 class RefusedPart:
-    """A part that is not supported by a model."""
+    """A part of a benchmark that a model does not support."""
 
     model: str
     benchmark: str
@@ -129,7 +129,10 @@ class UnscoredItem:
 
 @dataclass(frozen=True, slots=True)
 class FlaggedItem:
-    """An item that was scored although the model cannot read it; `unknown` of its `scored` tokens are unknown."""
+    """An item that was scored although the model cannot read it.
+
+    `scored` is the number of its scored tokens, `unknown` the number of those that the tokenizer does not know.
+    """
 
     model: str
     benchmark: str
@@ -143,7 +146,7 @@ class FlaggedItem:
 
 @dataclass(frozen=True, slots=True)
 class LeftOutRow:
-    """A row of a released file without a usable item."""
+    """A row of a released file that contains no usable item."""
 
     benchmark: str
     file: str
@@ -171,7 +174,7 @@ class Manifest:
 
     `request` has the arguments of the run, `asked` the conditions of each measurement, and `refused` the parts that a
     model does not support. `digests` are SHA-256 hashes of the run's files; `is_edited` says whether `manifest.json`
-    differs from its own digest. `other` has the unknown keys.
+    was changed after it was written. `other` has the keys that this version of Tiltmeter does not know.
     """
 
     request: Mapping[str, Any]
@@ -194,7 +197,7 @@ class Manifest:
     is_edited: bool = field(default=False, compare=False, metadata=NOT_IN_JSON)
 
     def find_model(self, name: str) -> ModelEntry | None:
-        """Return the entry of a model; None if there is none."""
+        """Return the entry of the model with this name; None if there is no such model."""
         return next((entry for entry in self.models if entry.name == name), None)
 
     def list_forms(self) -> list[str]:
@@ -202,11 +205,11 @@ class Manifest:
         return sorted({entry.components.form.name for entry in self.data if entry.components is not None})
 
     def get_measure_modules(self) -> dict[str, str]:
-        """Return the recorded module of measures of each benchmark."""
+        """Return the module of measures that the manifest records for each benchmark."""
         return {entry.benchmark: entry.components.measures.name for entry in self.data if entry.components is not None}
 
     def index_data_sets(self) -> "dict[tuple[str, str], DataSetFiles]":
-        """Return the files of each data set, by name and language."""
+        """Return a mapping from (data set name, language) to the files of the data set."""
         found: dict[tuple[str, str], dict[str, Mapping[str, str]]] = {}
         for entry in self.data:
             found.setdefault((entry.benchmark, entry.language), {})[entry.part] = entry.files
@@ -215,12 +218,12 @@ class Manifest:
 
 @dataclass(frozen=True, slots=True)
 class DataSetFiles:
-    """The files of a data set in one language, with their SHA-256 hashes, by part."""
+    """The files of a data set in one language; `parts` maps each part to its file names and their SHA-256 hashes."""
 
     parts: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
     def get_edition(self, part: str) -> frozenset[str]:
-        """Return the hashes of the files of a part, or of all parts if it is unknown, regardless of file names."""
+        """Return the SHA-256 hashes of the files of a part; of all parts if the part is unknown."""
         files = self.parts.get(part) or {name: digest for own in self.parts.values() for name, digest in own.items()}
         return frozenset(files.values())
 

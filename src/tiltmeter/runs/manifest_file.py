@@ -38,7 +38,7 @@ def parse_manifest(values: Any) -> Manifest:
 
 
 def read_request(folder: Path) -> Mapping[str, Any] | None:
-    """Return the request of the run in a folder, even if the rest of the manifest is invalid; None if unreadable."""
+    """Return the request of the run in a folder, even if the rest of its manifest is invalid; None if unreadable."""
     try:
         request = read_json(folder / MANIFEST)["request"]
     except (DataError, KeyError, TypeError):
@@ -47,7 +47,7 @@ def read_request(folder: Path) -> Mapping[str, Any] | None:
 
 
 def _check_request(request: Mapping[str, Any]) -> None:
-    """Raise a DataError if an entry of the request that commands read has the wrong type."""
+    """Raise a DataError if an entry of the request has the wrong type; only entries that commands use are checked."""
     where = f"of 'request' of {MANIFEST}"
     for name in ("models", "on"):
         given = request.get(name, [])
@@ -61,9 +61,10 @@ def _check_request(request: Mapping[str, Any]) -> None:
 
 
 def write_manifest(folder: Path, manifest: Manifest) -> None:
-    """Write the manifest of a run's folder, which marks the run as complete.
+    """Write the manifest of a run's folder; a folder with a manifest counts as a complete run.
 
-    Its own digest is updated, unless it was edited: then the digest still does not match.
+    The manifest's own digest is updated. If a user edited the manifest, the old digest is kept, so that the edit can
+    still be detected.
     """
     values = _to_json_values(manifest)
     if manifest.digests and not manifest.is_edited:
@@ -77,11 +78,11 @@ def write_json(path: Path, values: object) -> None:
 
 
 def with_digests(manifest: Manifest, folder: Path) -> Manifest:
-    """Return the manifest with the digests of the files of a folder; its own is added when it is written."""
+    """Return the manifest with the digests of the other files in a folder; `write_manifest` adds its own digest."""
     return replace(manifest, digests=digest_files(folder), is_edited=False)
 
 
 def _to_json_values(manifest: Manifest) -> dict[str, Any]:
-    """Return the manifest as it will be read from its file: lists for tuples, texts for keys."""
+    """Return the manifest as JSON values: tuples become lists, and keys become strings."""
     values: dict[str, Any] = json.loads(json.dumps(to_json(manifest), allow_nan=False))
     return values

@@ -1,4 +1,4 @@
-"""From a table of scores to records with verdicts, for all types of runs."""
+"""Compute the records and verdicts of a table of scores, for all types of runs."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -26,7 +26,7 @@ from tiltmeter.runs.manifest import Manifest
 
 
 def group_by_benchmark(scores: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
-    """Yield each benchmark with its scores, without empty columns; a table of one benchmark is not copied."""
+    """Yield each benchmark with its scores, without empty columns; if there is only one, the table is not copied."""
     names = scores["benchmark"].unique()
     for name in names:
         table = scores if len(names) == 1 else scores[scores["benchmark"] == name]
@@ -41,7 +41,8 @@ def measure_scores(
 ) -> list[Record]:
     """Return the records of every benchmark in a table of scores, with their verdicts.
 
-    `measure_modules` maps benchmarks to modules of measures; `margins` overrides equivalence margins by measure name.
+    `measure_modules` maps each benchmark to its module of measures. `margins` maps names of measures to equivalence
+    margins that replace the defaults.
     """
     records: list[Record] = []
     for name, table in group_by_benchmark(scores):
@@ -50,12 +51,12 @@ def measure_scores(
 
 
 def collect_measure_notes(scores: pd.DataFrame, measure_modules: Mapping[str, str]) -> list[str]:
-    """Return notes on measures that are undefined for some scores, such as g_s of stereotypes of one side."""
+    """Return notes on measures that are undefined for some scores, such as g_s for stereotypes of only one gender."""
     return [note for name, table in group_by_benchmark(scores) for note in collect_notes(measure_modules[name], table)]
 
 
 def remeasure_scores(scores: pd.DataFrame, manifest: Manifest) -> list[Record]:
-    """Compute the records of a run again from its scores, by the modules of measures that its manifest names."""
+    """Compute the records of a run again from its scores, with the modules of measures that its manifest names."""
     reject_missing_packages(manifest)
     modules = find_measure_modules(scores, manifest)
     for name in scores["benchmark"].unique():
@@ -68,9 +69,9 @@ def remeasure_scores(scores: pd.DataFrame, manifest: Manifest) -> list[Record]:
 
 
 def find_measure_modules(scores: pd.DataFrame, manifest: Manifest) -> dict[str, str]:
-    """Return the module of measures of each benchmark: the recorded one, or else the one that fits the scores.
+    """Return the module of measures of each benchmark: from the manifest, otherwise the module that fits the scores.
 
-    Manifests that were written by hand, or before the module was recorded, have no record.
+    Manifests written by hand or by an older version of Tiltmeter do not name the module.
     """
     modules = manifest.get_measure_modules()
     unrecorded = set(scores["benchmark"].unique()) - modules.keys()
@@ -82,7 +83,7 @@ def find_measure_modules(scores: pd.DataFrame, manifest: Manifest) -> dict[str, 
 
 
 def find_module(manifest: Manifest, benchmark: str, roles: AbstractSet[str], columns: AbstractSet[str]) -> str | None:
-    """Return the recorded module of measures of a benchmark, or else the one that fits the scores."""
+    """Return the module of measures of a benchmark: from the manifest, otherwise one that fits roles and columns."""
     return manifest.get_measure_modules().get(benchmark) or find_measure_module(roles, columns)
 
 
@@ -98,7 +99,7 @@ def reject_missing_packages(manifest: Manifest) -> None:
 
 
 def describe_packages(manifest: Manifest, folder: Path | str = "") -> list[str]:
-    """Return a warning for each plug-in of a run that is missing or has another version."""
+    """Return a warning for each plug-in that the run used and that is now missing or has another version."""
     used = {
         (part.package, part.version)
         for entry in manifest.data
@@ -121,7 +122,7 @@ def describe_packages(manifest: Manifest, folder: Path | str = "") -> list[str]:
 
 
 def read_margins(requested: Mapping[str, float] | None) -> dict[str, float]:
-    """Check equivalence margins and complete abbreviated measure names.
+    """Check the requested equivalence margins, and return them with the full names of their measures.
 
     >>> read_margins({"SS": 3.0, "S_JSD": 2.0})
     {'SS': 3.0, 'S_JSD x 1e3': 2.0}

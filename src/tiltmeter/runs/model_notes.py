@@ -1,4 +1,4 @@
-"""Notes on the models of a run: how they were loaded, if this affects the interpretation of their numbers."""
+"""Notes on how the models of a run were loaded, if this affects the interpretation of their results."""
 
 from collections.abc import Iterable, Iterator
 

@@ -1,4 +1,4 @@
-"""The output of one model in a run, before anything is measured."""
+"""The output of one model in a run, before measures are computed."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,8 +13,8 @@ from tiltmeter.runs.manifest import FlaggedItem, RefusedPart, UnscoredItem
 class ModelOutput:
     """The scores of a model, the conditions of their measurement, and entries for the manifest.
 
-    `answers` are tables of a chat model's replies, `tokens` tables of token log-probabilities. `refused`, `skipped`,
-    `flagged` and `notes` are as in the manifest; `model` is the description of the model there.
+    `answers` are tables of a chat model's replies. `tokens` are tables of token log-probabilities. The manifest gets
+    `refused`, `skipped`, `flagged`, `notes` and the model's description `model`.
     """
 
     scores: list[pd.DataFrame] = field(default_factory=list)

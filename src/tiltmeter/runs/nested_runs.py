@@ -7,8 +7,8 @@ from pathlib import Path
 from tiltmeter.runs.run_files import MANIFEST, MEASURES, SCORES
 from tiltmeter.text_files import expand_home
 
-# Runs of a matrix are two levels down, and archives may be deeper. Links could form circles or lead to a whole disk, so
-# they are followed only to a run.
+# The maximum depth of the search. Runs of a matrix are two levels below its folder; archives may be deeper. A symbolic
+# link is followed only if its target is a run, because links could form a loop or lead to a whole disk.
 _DEPTH = 8
 
 
@@ -18,7 +18,7 @@ def list_nested_runs(folder: Path) -> list[Path]:
 
 
 def expand_run_folders(folders: Sequence[Path]) -> list[Path]:
-    """Return the runs in these folders; a folder without runs is returned unchanged, so that reading it fails."""
+    """Return the runs in these folders; a folder without runs is returned itself, so that reading it fails later."""
     return [path for folder in folders for path in list_nested_runs(expand_home(folder)) or [folder]]
 
 

@@ -1,7 +1,8 @@
-"""The portions of a run in blocks of items, as a model is asked about them.
+"""The portions of a run, divided into blocks of items.
 
-All portions are checked before the first question is answered, which needs their questions. Only the questions of the
-first chunk are kept; the others are built again when they are needed, so memory does not grow with the number of items.
+Before a model answers the first question, the questions of all portions are built and checked. Only the questions of
+the first chunk are kept; the others are built again when the model is asked. Therefore memory does not grow with the
+number of items.
 """
 
 from collections.abc import Iterator, Sequence
@@ -27,13 +28,13 @@ from tiltmeter.runs.unreadable_items import (
     skip_unreadable,
 )
 
-# The number of items whose questions are built at once.
+# The maximum number of items in a block; the questions of a block are built together.
 BLOCK_ITEMS = 512
-# The size of the questions that are planned and answered together, in units of about 28 bytes of memory. With smaller
-# chunks, fewer items share prefixes and more batches are not full.
+# The maximum size of a chunk: the questions that are planned and answered together. The unit is about 28 bytes of
+# memory. With smaller chunks, fewer items share prefixes and more batches are not full.
 CHUNK_SIZE = 8_000_000
-# The sizes of a question, of a wanted number and of a token (also in a prefix tree), including their share of plan and
-# answer. Measured with tracemalloc on pairs, StereoSet and multiple choice.
+# The sizes, in the same unit, of a question, of a requested value, of a token and of a token in a prefix tree. They
+# include the memory for plan and answer. Measured with tracemalloc on pairs, StereoSet and multiple choice.
 _QUESTION_SIZE, _WANTED_SIZE, _TOKEN_SIZE, _TREE_TOKEN_SIZE = 24, 4, 1, 2
 
 
@@ -41,7 +42,7 @@ _QUESTION_SIZE, _WANTED_SIZE, _TOKEN_SIZE, _TREE_TOKEN_SIZE = 24, 4, 1, 2
 class ItemBlock:
     """The items of a portion from index `start` to `stop`, with the number and size of their questions.
 
-    `trials` is None if they are built again when they are asked.
+    `trials` is None if the trials are not kept; they are then built again when the model is asked.
     """
 
     start: int
@@ -74,7 +75,7 @@ class PortionBlocks:
     readable: int = 0
 
     def trials(self, block: ItemBlock, model: Model, protocol: str) -> list[Trial]:
-        """Return the trials of a block; `protocol` is the requested one."""
+        """Return the trials of a block; `protocol` is the protocol that the user requested."""
         if block.trials is not None:
             return block.trials
         part_trials = _ask_benchmark(self.portion, self.benchmark, block.start, block.stop, model, protocol)
@@ -82,7 +83,7 @@ class PortionBlocks:
 
 
 def build_portion_blocks(model: Model, prepared: PreparedRun, run: ModelOutput) -> list[PortionBlocks]:
-    """Return the portions with their blocks; unsupported parts are recorded in `run`."""
+    """Return the portions with their blocks; record parts that the model does not support in `run`."""
     entries: list[PortionBlocks] = []
     kept = 0
     for portion, benchmark in _split_into_parts(prepared.chosen, model.kinds[0]):
@@ -96,7 +97,7 @@ def build_portion_blocks(model: Model, prepared: PreparedRun, run: ModelOutput) 
 
 
 def collect_question_digests(model: Model, prepared: PreparedRun) -> dict[Kind, set[bytes]]:
-    """Return the digests of all questions of a model in a run, by kind of head."""
+    """Return the digests of all questions that a run asks a model, grouped by the kind of head."""
     digests_by_kind: dict[Kind, set[bytes]] = {}
     for entry in build_portion_blocks(model, prepared, ModelOutput()):
         digests = digests_by_kind.setdefault(entry.kind, set())
@@ -107,7 +108,10 @@ def collect_question_digests(model: Model, prepared: PreparedRun) -> dict[Kind, 
 
 
 def group_into_chunks(portions: Sequence[PortionBlocks]) -> list[list[tuple[PortionBlocks, ItemBlock]]]:
-    """Return the blocks that are answered together, in the order of the portions, regardless of stored answers."""
+    """Group the blocks into chunks that are answered together, in the order of the portions.
+
+    The chunks do not depend on which answers are already stored.
+    """
     chunks: list[list[tuple[PortionBlocks, ItemBlock]]] = []
     size = 0
     for entry in portions:
@@ -121,7 +125,7 @@ def group_into_chunks(portions: Sequence[PortionBlocks]) -> list[list[tuple[Port
 
 
 def _split_into_parts(chosen: Sequence[Portion], kind: Kind) -> Iterator[tuple[Portion, Benchmark]]:
-    """Yield the portions with their benchmarks, once for each part in which the benchmark asks them."""
+    """Yield each portion with its benchmark, once for each part in which the benchmark asks about its items."""
     for portion in chosen:
         benchmark = get_benchmark(portion.form)
         for part in portion.split_into_parts(benchmark.parts(kind)):
@@ -131,7 +135,7 @@ def _split_into_parts(chosen: Sequence[Portion], kind: Kind) -> Iterator[tuple[P
 def _build_checked_blocks(
     model: Model, portion: Portion, benchmark: Benchmark, prepared: PreparedRun, kept: int
 ) -> PortionBlocks:
-    """Return the blocks of a portion; `kept` is the size of the questions that are already kept."""
+    """Return the checked blocks of a portion; `kept` is the size of the questions kept for earlier portions."""
     step = BLOCK_ITEMS if benchmark.item_by_item(portion.items) else max(1, len(portion.items))
     entry: PortionBlocks | None = None
     lengths: dict[str, int] = {}

@@ -22,8 +22,9 @@ UNDIVIDED = "all"
 class Portion:
     """The items of one data set, part and language; `files` maps file names to SHA-256 hashes.
 
-    `warnings` maps codes of warnings that change the meaning of a number to the ids of items. `left_out` has the
-    findings about rows without a usable item; if several portions share a file, only the first has them.
+    `warnings` maps the code of each warning that affects the interpretation of results to the ids of its items.
+    `left_out` has the findings about rows that contain no usable item; if several portions share a file, only the first
+    portion has these findings.
     """
 
     name: str
@@ -36,15 +37,15 @@ class Portion:
     left_out: Sequence[Finding] = ()
 
     def split_into_parts(self, parts: Sequence[str]) -> list["Portion"]:
-        """Return the portion once for each of these parts, or unchanged if it already is one part."""
+        """Return one copy of the portion for each of `parts`; only the portion itself if it already is one part."""
         return [replace(self, part=part) for part in parts] if parts and self.part == UNDIVIDED else [self]
 
     def label(self) -> dict[str, str]:
-        """Return the columns that identify this portion."""
+        """Return the names and values of the columns that identify this portion in tables."""
         return {"benchmark": self.name, "part": self.part, "language": self.language}
 
     def describe(self, available: int, *, is_chat: bool = False) -> DataEntry:
-        """Return the entry in the manifest; `available` is the number of items before sampling."""
+        """Return the portion's entry for the manifest; `available` is the number of items before sampling."""
         return DataEntry(
             **self.label(),
             items=len(self.items),
@@ -55,7 +56,7 @@ class Portion:
         )
 
     def identify_components(self, *, is_chat: bool) -> Components:
-        """Return form, benchmark and module of measures of this portion, with the packages that supply them."""
+        """Return the portion's form, benchmark and module of measures, with the packages that contain them."""
         module = select_measure_module(self, is_chat=is_chat)
         return Components(
             identify_component("forms", self.form, get_form(self.form)),
@@ -64,14 +65,14 @@ class Portion:
         )
 
     def count_warnings(self) -> dict[str, int]:
-        """Return the number of items by the code of their warning."""
+        """Return the number of items with each warning, by the code of the warning."""
         ids = {item.id for item in self.items} if self.warnings else set()
         counts = {code: len(ids & warned) for code, warned in sorted(self.warnings.items())}
         return {code: count for code, count in counts.items() if count}
 
 
 def select_measure_module(portion: Portion, *, is_chat: bool) -> str:
-    """Return the name of the module that measures the scores: of choices for chat models, otherwise of likelihoods."""
+    """Return the name of the portion's module of measures: for choices if `is_chat`, otherwise for likelihoods."""
     benchmark = get_benchmark(portion.form)
     return benchmark.choice_measures if is_chat else benchmark.measures
 
@@ -107,7 +108,7 @@ def load_portions(text: str) -> Iterator[Portion]:
 
 
 def _list_hashes(spec: Spec) -> list[tuple[str, str, str | None, str | None]]:
-    """Return each file with its SHA-256, language and part; None if it contains several."""
+    """Return (name, SHA-256, language, part) of each file; language or part is None if a file contains several."""
     if spec.path is not None:
         return [(spec.path.name, get_sha256(spec.path), None, None)] if spec.path.is_file() else []
     return [

@@ -16,7 +16,7 @@ from tiltmeter.runs.score_tables import build_score_table
 from tiltmeter.runs.scoring_methods import PROTOCOL
 from tiltmeter.text_files import read_json
 
-# The scores by candidate id, for each part in a file.
+# Maps each part in a file to its scores by candidate id.
 Scores = Mapping[str, Mapping[str, float]]
 
 
@@ -24,8 +24,8 @@ Scores = Mapping[str, Mapping[str, float]]
 class Predictions:
     """The contents of a file of predictions.
 
-    `skipped` are items without a score for some candidate; none of their candidates is in `scores`. `absent` are parts
-    without predictions. `files` are the files that were read, if there are several.
+    `skipped` are the items for which the score of a candidate is missing; `scores` contains none of their candidates.
+    `absent` are the parts without predictions. `files` are the files that were read, if there are several.
     """
 
     scores: pd.DataFrame
@@ -37,7 +37,7 @@ class Predictions:
 def read_predictions(
     path: Path, form: str, items: Iterable[AssociationItem], *, model: str | None = None, benchmark: str = "stereoset"
 ) -> Predictions:
-    """Read a file of predictions for these items, which must be all items of their parts.
+    """Read a file of predictions for `items`, which must be all items of one or more parts; `form` is its format.
 
     The model's name defaults to the file name. Translated data sets have the same candidate ids as the original, so the
     language of a file cannot be checked.
@@ -84,7 +84,7 @@ def read_predictions(
 
 
 def _read_stereotypes_multi(path: Path) -> Scores:
-    """Read {"intrasentence": [{"id": …, "score": …}, …], "intersentence": […]}, also written by StereoSet's code."""
+    """Read {"intrasentence": [{"id": …, "score": …}, …], "intersentence": […]}; StereoSet's code writes it, too."""
     content = read_json(path)
     if not isinstance(content, dict) or not all(isinstance(entries, list) for entries in content.values()):
         raise DataError(f"{path} should contain an object with a list of predictions for each part.")

@@ -1,4 +1,4 @@
-"""Runs from published predictions, without the model."""
+"""Runs that score published predictions; the model itself is not needed."""
 
 import time
 from collections.abc import Mapping, Sequence
@@ -37,8 +37,8 @@ def score_predictions(
 ) -> Result:
     """Score a file of published predictions in the format `form` for a data set such as `stereoset:de`.
 
-    `kind` and `protocol` are inferred from the file name by default (see `scoring_methods`). The result has the same
-    format as that of `evaluate`; `out` is the folder to write it to.
+    By default, `kind` and `protocol` are inferred from the file name (see `scoring_methods`). The result has the same
+    format as a result of `evaluate`. `out` is the folder to write the run to.
     """
     began = time.monotonic()
     path = Path(predictions)
@@ -102,7 +102,7 @@ def score_predictions(
 
 
 def _describe_assumptions(path: Path, conditions: Sequence[MeasurementConditions]) -> list[str]:
-    """Return notes on how the predictions are assumed to have been made."""
+    """Return notes on Tiltmeter's assumptions about how the predictions were made."""
     methods = dict.fromkeys(
         f"{entry.part}: {entry.kind or 'unknown'} model, {entry.family}, protocol {entry.protocol}"
         for entry in conditions

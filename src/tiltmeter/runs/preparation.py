@@ -1,4 +1,4 @@
-"""The preparation of a run before a model is opened: the checked request and the items."""
+"""Preparation of a run before a model is opened: check the request and load the items."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -22,7 +22,7 @@ MIXED = (
 
 @dataclass(frozen=True, slots=True)
 class PreparedRun:
-    """A checked request with its items: `available` are all items of the data sets, `chosen` those to ask about."""
+    """A checked request with its items: `available` are all items of the data sets, `chosen` the items to ask about."""
 
     request: dict[str, Any]
     settings: RunSettings
@@ -33,7 +33,7 @@ class PreparedRun:
 
     @property
     def suffixes(self) -> list[str]:
-        """The parts that are appended to the names of protocols."""
+        """The suffixes of protocol names: the perturbation, and whether the chat template is used."""
         added = (self.settings.perturb, CHAT_TEMPLATE if self.options.chat_template else None)
         return [name for name in added if name]
 
@@ -41,7 +41,7 @@ class PreparedRun:
 def build_request(
     requested: Sequence[str | AnyModel], specs: Sequence[str], settings: RunSettings, options: ModelOptions
 ) -> dict[str, Any]:
-    """Return the request for the manifest; raise an error if it is invalid. Nothing is opened or downloaded."""
+    """Build the manifest's entry `request`; raise an error if the request is invalid. No model or data is loaded."""
     reject_unused_options(requested, options)
     # The name of a model on a server may contain a password, which must not be stored.
     names = [get_public_name(model) for model in requested]
@@ -74,7 +74,7 @@ def build_request(
 
 
 def list_requested_values(group: RunSettings | ModelOptions) -> dict[str, Any]:
-    """Return the values that change results and belong to the request, without defaults."""
+    """Return the values that can change results; most values are omitted if they are the default."""
     values = [(option, getattr(group, option.field)) for option in list_options(group) if option.changes_results]
     return {option.field: value for option, value in values if option.always_requested or option.is_given(value)}
 
@@ -103,7 +103,10 @@ def are_chat_models(requested: Sequence[str | AnyModel]) -> bool:
 
 
 def limit_items(portion: Portion, limit: int | None) -> Portion:
-    """Return the portion with at most `limit` items, chosen by a hash of their ids: the same in all languages."""
+    """Return the portion with at most `limit` items, chosen by a hash of their ids.
+
+    Items with the same id are therefore chosen in all languages.
+    """
     if limit is None or limit >= len(portion.items):
         return portion
     kept = set(sorted((item.id for item in portion.items), key=lambda i: sha256(i.encode()).digest())[:limit])
@@ -123,5 +126,5 @@ def _perturb_items(portion: Portion, name: str | None) -> Portion:
 def _get_fingerprint(model: AnyModel, chat: ChatOptions) -> str:
     if isinstance(model, ChatModel):
         return model.chat_fingerprint(chat.build_sampling(probabilities=False))
-    # A trained next-sentence head has separate weights.
+    # Each kind of head has its own fingerprint, because a trained next-sentence head has separate weights.
     return "+".join(model.fingerprint(kind) for kind in model.kinds)

@@ -41,7 +41,7 @@ from tiltmeter.text_files import expand_home, read_json
 
 logger = logging.getLogger(__name__)
 
-# The number of rows of a table that are compressed together.
+# The number of rows that are compressed together in a Parquet file.
 _ROW_GROUP = 100_000
 
 
@@ -49,9 +49,9 @@ _ROW_GROUP = 100_000
 class Result:
     """The result of a run: scores, records of measures, and manifest.
 
-    `texts` are the texts of the items, if the run has them. `answers` are the replies of chat models, one row each;
-    None for other models. `tokens` are token log-probabilities, if the run stores them. `changed` are files of the
-    folder that were changed after the run was saved.
+    `texts` is the table of the items' texts, if the run has them. `answers` has one row for each reply of a chat model;
+    it is None for other models. `tokens` is the table of token log-probabilities, if the run stores them. `changed`
+    lists the files that were changed after the run was saved.
     """
 
     scores: pd.DataFrame
@@ -63,7 +63,7 @@ class Result:
     changed: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
-        """Return models, benchmarks, and numbers of items and records on one line."""
+        """Return one line with the models, the benchmarks, the number of items and the number of records."""
         models = list(dict.fromkeys(self.scores["model"].astype(str)))
         benchmarks = list(
             dict.fromkeys(zip(*(self.scores[name].astype(str) for name in ("benchmark", "language")), strict=True))
@@ -79,31 +79,32 @@ class Result:
         """Return the summary as an HTML table, for notebooks."""
         return str(self.summary().to_html(index=False, border=0, notebook=True))
 
-    # These methods call functions of the top-level package, because this package cannot import later ones.
+    # The next methods import the top-level package when they are called: this package must not import packages that
+    # depend on it.
 
     def summary(self) -> pd.DataFrame:
-        """Return the primary measures with interval, n, p and verdict as a table: `tiltmeter.summary`."""
+        """Return a table of the primary measures with interval, n, p and verdict; see `tiltmeter.summary`."""
         return tiltmeter.summary(self)
 
     def plot(self, benchmark: str | None = None, figure: str | None = None) -> Any:
-        """Return a figure of the report as an Altair chart: `tiltmeter.plot`."""
+        """Return a figure of the report as an Altair chart; see `tiltmeter.plot`."""
         return tiltmeter.plot(self, benchmark, figure)
 
     def compare(self, other: "Result | Path | str", **options: Any) -> Any:
-        """Return the differences between this run and another, item by item: `tiltmeter.compare`."""
+        """Compare this run with another run item by item; see `tiltmeter.compare`."""
         return tiltmeter.compare([self, other], **options)
 
     def items(self, top: int = 20) -> pd.DataFrame:
-        """Return the items with the strongest preference for the stereotype: `tiltmeter.strongest_items`."""
+        """Return the `top` items with the strongest preference for the stereotype; see `tiltmeter.strongest_items`."""
         return tiltmeter.strongest_items(self, top)
 
     @cached_property
     def measures(self) -> pd.DataFrame:
-        """The records as a data frame."""
+        """The records of measures as a data frame."""
         return to_frame(self.records)
 
     def remeasure(self) -> "Result":
-        """Return the same run with records recomputed from its scores, ignoring `measures.json`."""
+        """Return a copy of this result whose records are computed again from its scores."""
         return replace(self, records=remeasure_scores(self.scores, self.manifest))
 
     def save(self, folder: Path | str, *, force: bool = False) -> Path:
@@ -130,14 +131,14 @@ class Result:
         return folder
 
     def with_saved_manifest(self, folder: Path | str) -> "Result":
-        """Return this result with the manifest of its saved folder, which has the digests of its files."""
+        """Return this result with the manifest from its saved folder; that manifest contains the files' digests."""
         return replace(self, manifest=read_manifest(expand_home(folder)))
 
     @classmethod
     def load(cls, folder: Path | str) -> "Result":
         """Read a run's folder; raise a DataError if a file is missing, damaged or invalid.
 
-        Files that were changed after the run was saved are named in a warning and in `changed`.
+        A warning and `changed` name the files that were changed after the run was saved.
         """
         folder = expand_home(folder)
         try:
@@ -174,7 +175,7 @@ def _shorten_names(names: Sequence[str], limit: int = 3) -> str:
 
 
 def reject_other_run(folder: Path, request: Mapping[str, Any], *, force: bool = False) -> None:
-    """Raise an error if a folder contains a finished run with another request or is not writable, before any work."""
+    """Raise an error if a folder contains a finished run with another request, or if the folder is not writable."""
     reject_unwritable_folder(folder)
     if not folder.is_dir():
         return

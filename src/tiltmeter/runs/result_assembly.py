@@ -1,4 +1,4 @@
-"""From the output of models to the result of a run: scores, measures and manifest."""
+"""Build the result of a run (scores, measures and manifest) from the output of its models."""
 
 from collections.abc import Sequence
 
@@ -28,7 +28,7 @@ def assemble_result(prepared: PreparedRun, runs: Sequence[ModelOutput], seconds:
     table = pd.concat(scores, ignore_index=True)
     scores.clear()
     for run in runs:
-        run.scores.clear()  # free memory, because the table now has them
+        run.scores.clear()  # free memory: `table` contains these scores
     conditions = [entry for run in runs for entry in run.conditions]
     answers = [answers_table for run in runs for answers_table in run.answers]
     tokens = [tokens_table for run in runs for tokens_table in run.tokens]

@@ -1,8 +1,8 @@
-"""Replacement of all files of a run's folder together: a failed or killed save leaves the previous run unchanged.
+"""Replace all files of a run's folder together, so that a failed or killed save leaves the previous run unchanged.
 
-New files are written to a temporary folder inside the run's folder. When all of them are on disk, the folder is renamed
-to `.saved`, and the new run is complete. Its files are then moved to their places, by this process or, if it is killed,
-by the next process that reads or writes the run.
+New files are written to a temporary folder inside the run's folder. When all new files are on disk, the temporary
+folder is renamed to `.saved`, and the new run is complete. Then this process moves the new files into the run's folder.
+If this process is killed, the next process that reads or writes the run moves them.
 """
 
 import shutil
@@ -16,16 +16,16 @@ MANIFEST, SCORES, MEASURES, ITEMS = "manifest.json", "scores.parquet", "measures
 ANSWERS, TOKENS = "answers.parquet", "tokens.parquet"
 # The manifest is moved last, so that a folder with a manifest is complete.
 NAMES: Sequence[str] = (SCORES, ITEMS, ANSWERS, TOKENS, MEASURES, MANIFEST)
-# `.saved`: all new files are written, and the old ones still exist. `.moving`: the old ones are deleted, and the new
-# ones are being moved.
+# Names of the temporary folder. `.saved`: all new files are written, and the old files still exist. `.moving`: the old
+# files are deleted, and the new files are being moved.
 _SAVED, _MOVING = ".saved", ".moving"
 
 
 @contextmanager
 def replace_files(folder: Path) -> Iterator[Path]:
-    """Yield a folder for the new files of a run; without an exception, they replace the files in `folder`.
+    """Yield a temporary folder for the new files of a run; they replace the run's files in `folder` at the end.
 
-    Other files, such as a report, are kept.
+    After an exception, nothing is replaced. Other files in `folder`, such as a report, are kept.
     """
     create_folder(folder)
     finish_save(folder)
@@ -40,7 +40,7 @@ def replace_files(folder: Path) -> Iterator[Path]:
 
 
 def finish_save(folder: Path) -> None:
-    """Move the files of a complete save to their places, if there is one."""
+    """If the folder contains a complete but interrupted save, move its files into the folder."""
     saved, moving = folder / _SAVED, folder / _MOVING
     if not saved.is_dir() and not moving.is_dir():
         return

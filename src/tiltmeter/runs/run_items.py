@@ -1,4 +1,4 @@
-"""The table `items.parquet` of a run: the texts of its items as they were measured."""
+"""The table `items.parquet` of a run: the texts of its items, after any perturbation."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -11,7 +11,7 @@ from tiltmeter.forms import ItemText, get_item_form
 from tiltmeter.runs.portions import Portion
 
 _KEY = ["benchmark", "part", "language", "item"]
-# One row for each item. `part` is the part of the data set, so it is "all" for benchmarks with templates.
+# One row for each item. `part` is the part of the data set; it is "all" for benchmarks whose parts are templates.
 SCHEMA = pa.schema(
     [
         *((name, pa.string()) for name in (*_KEY, "form", "context")),
@@ -23,7 +23,7 @@ SCHEMA = pa.schema(
 def build_item_table(portions: Iterable[Portion]) -> pd.DataFrame:
     """Return a table of the items of these portions, each with its context and its texts by role.
 
-    Items of data sets whose texts may not be stored are left out; see `describe_omitted_texts`.
+    Items of data sets whose licence does not allow storing texts are omitted; see `describe_omitted_texts`.
     """
     rows: list[dict[str, Any]] = []
     for portion in filter(lambda portion: allows_text_export(portion.name), portions):
@@ -37,13 +37,13 @@ def build_item_table(portions: Iterable[Portion]) -> pd.DataFrame:
 
 
 def describe_omitted_texts(portions: Iterable[Portion]) -> list[str]:
-    """Return a note for each data set whose texts a run does not store."""
+    """Return a note for each data set whose texts the run does not store because of the licence."""
     names = dict.fromkeys(portion.name for portion in portions)
     return [explain_missing_texts(name) for name in names if not allows_text_export(name)]
 
 
 def get_item_texts(items: pd.DataFrame) -> dict[str, ItemText]:
-    """Return the texts in a table of items, by item id."""
+    """Return a mapping from the item ids in a table of items to the texts of the items."""
     columns = zip(items["item"], items["context"], items["texts"], strict=True)
     return {
         item: ItemText(context, {entry["role"]: entry["text"] for entry in texts}) for item, context, texts in columns

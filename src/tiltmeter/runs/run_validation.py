@@ -1,4 +1,4 @@
-"""Validation of a run's files when they are read, because a folder may be edited or partly copied."""
+"""Validation of a run's files when they are read, because a user may have edited them or copied only some."""
 
 import math
 from collections.abc import Callable, Collection, Sequence
@@ -16,7 +16,7 @@ from tiltmeter.runs.manifest import Manifest
 from tiltmeter.runs.run_files import MANIFEST, MEASURES, SCORES
 from tiltmeter.runs.typed_json import check_type
 
-# The maximum number of rows of a table, because a small file can claim any number.
+# The maximum number of rows of a table. A damaged small file can claim to have any number of rows.
 _MOST_ROWS = 50_000_000
 
 _Content = TypeVar("_Content")
@@ -33,7 +33,7 @@ def read_table(path: Path) -> pd.DataFrame:
 
 
 def read_columns(path: Path, without: Collection[str] = ()) -> dict[str, NDArray[Any]]:
-    """Return the columns of a Parquet file as arrays, except `without`; faster than a data frame for small files."""
+    """Return the columns of a Parquet file as arrays, except the columns `without`; fast for small files."""
 
     def columns(file: pq.ParquetFile) -> dict[str, NDArray[Any]]:
         table = _validate_table(file.read([name for name in file.schema_arrow.names if name not in without]))
@@ -43,7 +43,7 @@ def read_columns(path: Path, without: Collection[str] = ()) -> dict[str, NDArray
 
 
 def _read_parquet(path: Path, read: Callable[[pq.ParquetFile], _Content]) -> _Content:
-    """Return the result of `read` for a Parquet file; raise a DataError if it is missing, damaged or too large."""
+    """Call `read` with an open Parquet file; raise a DataError if the file is missing, damaged or too large."""
     if not path.is_file():
         raise DataError(f"{path.name} is missing.")
     try:
@@ -54,13 +54,13 @@ def _read_parquet(path: Path, read: Callable[[pq.ParquetFile], _Content]) -> _Co
         return read(file)
     except DataError:
         raise
-    except Exception as error:  # a damaged file may raise anything
+    except Exception as error:  # a damaged file may raise any exception
         first, *_ = [*str(error).strip().splitlines(), type(error).__name__]
         raise DataError(f"{path.name} is damaged ({first}).") from error
 
 
 def _validate_table(table: pa.Table) -> pa.Table:
-    """Return the table; raise an error for invalid UTF-8 or offsets, which pandas would notice only later."""
+    """Return the table; raise an error for invalid UTF-8 or offsets, which pandas would detect only later."""
     table.validate(full=True)
     return table
 
@@ -71,7 +71,7 @@ def validate_scores(scores: pd.DataFrame) -> pd.DataFrame:
     if scores.empty:
         raise DataError(f"{SCORES} has no rows.")
     for name in _TEXTS:
-        # Columns of categories or objects are valid, too, if all their values are texts.
+        # Columns of the types category and object are also valid if all their values are strings.
         if not scores[name].map(lambda value: isinstance(value, str)).all():
             raise DataError(f"The column {name!r} of {SCORES} has values that are not texts.")
     if not pd.api.types.is_float_dtype(scores["score"]) and not pd.api.types.is_integer_dtype(scores["score"]):
@@ -86,7 +86,7 @@ def validate_scores(scores: pd.DataFrame) -> pd.DataFrame:
 
 
 def validate_rows(rows: Any) -> list[dict[str, Any]]:
-    """Return the rows of measures.json; raise a DataError if there are none. Their fields are checked later."""
+    """Return the rows of `measures.json`; raise a DataError if it has no rows. The fields are checked later."""
     for number, row in enumerate(check_type(rows, (list,), MEASURES), start=1):
         check_type(row, (dict,), f"record {number} of {MEASURES}")
     if not rows:
@@ -95,7 +95,7 @@ def validate_rows(rows: Any) -> list[dict[str, Any]]:
 
 
 def validate_table(name: str, table: pd.DataFrame, schema: pa.Schema) -> pd.DataFrame:
-    """Return the table; raise a DataError if columns of the schema are missing or have another type."""
+    """Return the table; raise a DataError if a column of the schema is missing or has the wrong type."""
     _validate_columns(name, table, schema.names)
     try:
         pa.Table.from_pandas(table[schema.names], schema=schema, preserve_index=False)
@@ -108,7 +108,7 @@ def validate_table(name: str, table: pd.DataFrame, schema: pa.Schema) -> pd.Data
 
 
 def validate_consistency(manifest: Manifest, scores: pd.DataFrame, records: Sequence[Record]) -> None:
-    """Raise a DataError if the files belong to different runs, with different models or benchmarks."""
+    """Raise a DataError if manifest, scores and records have different models or benchmarks."""
     benchmarks = set(scores["benchmark"])
     for record in records:
         if record.benchmark not in benchmarks:

@@ -9,9 +9,10 @@ from tiltmeter.runs.manifest import DataEntry
 def list_sample_notes(
     data: Sequence[DataEntry], benchmark: str | None = None, names: Mapping[str, str] | None = None
 ) -> Iterator[str]:
-    """Yield a note for each sampled part of a run, or of one benchmark; languages with the same counts share one.
+    """Yield a note for each part of which only a sample was used; languages with equal counts share a note.
 
-    `data` is that of the manifest; `names` are the display names of benchmarks in a report.
+    `data` are the data entries of the manifest. `benchmark` restricts the notes to one benchmark. `names` maps
+    benchmarks to their display names in a report.
 
     >>> entry = DataEntry(benchmark="stereoset", part="intrasentence", language="en", items=100, available=2106)
     >>> list(list_sample_notes([entry]))
@@ -33,7 +34,7 @@ def list_sample_notes(
 
 
 def describe_sample(data: Sequence[DataEntry], benchmark: str, part: str, language: str) -> str:
-    """Return `a sample of 100 of 2,106 items` for one part and language; empty if all items were used."""
+    """Return a text such as `a sample of 100 of 2,106 items` for one part and language; "" if all items were used."""
     items = available = 0
     for entry in data:
         if (entry.benchmark, entry.language) != (benchmark, language):

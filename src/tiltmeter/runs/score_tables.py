@@ -9,7 +9,7 @@ import pandas as pd
 from tiltmeter.forms import Item, get_form
 from tiltmeter.runs.portions import Portion
 
-# The number of rows that are Python objects at the same time, which take ten times the memory of a table.
+# The number of rows that are converted to a table at once. Rows of Python objects take ten times the memory of a table.
 _ROWS = 20_000
 
 

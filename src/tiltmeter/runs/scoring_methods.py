@@ -1,14 +1,14 @@
 """Infer from a file name how published predictions were made.
 
-The released code of StereoSet and of its translations names a file after the model, the classes used within and between
-sentences, the case of a generative model, and the language:
+The released code of StereoSet and of its translations builds a file name from these values: the model, the class for
+intrasentence items, the class for intersentence items, the scoring case of a causal model, and the language:
 
     bert-base-cased_BertLM_BertNextSentence_en.json      masked; next-sentence head
     gpt2_GPT2LM_GPT2LM_c_en.json                         causal; case c
     gpt2_GPT2LM_ModelNSP_en.json                         causal; a fine-tuned next-sentence head
-    predictions_gpt2_ModelNSP_GPT2LM.json                the same in the first release, in reverse order
+    predictions_gpt2_ModelNSP_GPT2LM.json                the first release: the two classes are in reverse order
 
-Case d is the default of a run, so its protocol is called `published`.
+Scoring case d is the default of a run, so its protocol is called `published`.
 """
 
 import re
@@ -27,7 +27,7 @@ _LANGUAGE_MODEL = re.compile(r"(?P<name>mT5|T5|GPT2|[A-Za-z]*BERTa?|[A-Za-z]*Ber
 _HEAD = re.compile(r"BertNextSentence|ModelNSP")
 _CASE = re.compile(r"LM_(?P<case>orig|[b-f])(?:_|$)")
 _KINDS: dict[str, Kind] = {"GPT2": "causal", "T5": "seq2seq", "mT5": "seq2seq"}
-# Masked models were asked in four templates, causal ones in two.
+# The kind of model by the number of templates in GEST.
 _BY_TEMPLATES: dict[int, Kind] = {4: "masked", 2: "causal"}
 
 
@@ -41,7 +41,7 @@ class ScoringMethod:
 
 
 def infer_scoring_methods(stem: str, kind: str | None = None, protocol: str | None = None) -> dict[str, ScoringMethod]:
-    """Return how both parts of StereoSet were scored, from the file name; `kind` and `protocol` override it.
+    """Infer from a file name how each part of StereoSet was scored; `kind` and `protocol` override the file name.
 
     >>> infer_scoring_methods("gpt2_GPT2LM_GPT2LM_c_en")["intersentence"]
     ScoringMethod(kind='causal', answer_type='likelihood', protocol='published/c')
@@ -57,7 +57,7 @@ def infer_scoring_methods(stem: str, kind: str | None = None, protocol: str | No
     if head is not None and head[0] == "ModelNSP":
         between = FINE_TUNED
     intersentence = (protocol or between).removesuffix(f"/{DEFAULT_CASE}")
-    # Masked models are scored between sentences by their next-sentence head.
+    # For intersentence items, masked models are scored by their next-sentence head.
     by_head = head is not None or kind == "masked" or intersentence == FINE_TUNED
     answer_type: AnswerType = "next-sentence" if by_head else "likelihood"
     within, after = PARTS
@@ -68,7 +68,7 @@ def infer_scoring_methods(stem: str, kind: str | None = None, protocol: str | No
 
 
 def infer_gest_kind(folder: str, templates: int) -> Kind | None:
-    """Return the kind of a model of GEST, from the folder of its scores or the number of templates; None if unclear.
+    """Infer the kind of a model from the folder of its GEST scores or the number of templates; None if unclear.
 
     >>> infer_gest_kind("english_glm", 1), infer_gest_kind("elsewhere", 4), infer_gest_kind("elsewhere", 1)
     ('causal', 'masked', None)

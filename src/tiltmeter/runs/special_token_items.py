@@ -1,8 +1,8 @@
 """Items whose texts contain the spelling of a special token of the model, such as `[MASK]` or `</s>`.
 
-Tokenizers convert such a spelling to the token itself: a masked model would see an additional mask, a chat model the
-end of a turn. These items are skipped and listed. The conversion is tested on the loaded tokenizer, because settings
-that should prevent it do not work for all tokenizers.
+Tokenizers convert this text to the special token: a masked model would see an additional mask, a chat model the end of
+a turn. These items are skipped and listed. The loaded tokenizer itself is tested, because settings that should prevent
+the conversion do not work for all tokenizers.
 """
 
 import re
@@ -15,7 +15,7 @@ from tiltmeter.questions import Tokenizer
 
 
 def split_special_items(items: Sequence[Item], form: str, text: Tokenizer) -> tuple[Sequence[Item], list[SkippedItem]]:
-    """Return the items without special tokens, and the other items as skipped ones."""
+    """Return two lists: the items without special tokens, and the other items as skipped items."""
     spelled = find_special_tokens(items, form, text)
     skipped = [
         SkippedItem(item, f"one of its texts contains {token}, which the tokenizer converts to a special token")
@@ -25,8 +25,8 @@ def split_special_items(items: Sequence[Item], form: str, text: Tokenizer) -> tu
 
 
 def find_special_tokens(items: Sequence[Item], form: str, text: Tokenizer) -> dict[str, str]:
-    """Return the ids of items with a text that the tokenizer converts to a special token, with the token."""
-    # Tokenizers of plug-ins need not name their special tokens.
+    """Return a mapping from item id to special token, for items with a text that is tokenized to a special token."""
+    # A tokenizer of a plug-in may lack the attribute for special tokens.
     special: Mapping[int, str] = getattr(text, "special_tokens", {})
     if not special:
         return {}
@@ -48,7 +48,7 @@ def find_special_tokens(items: Sequence[Item], form: str, text: Tokenizer) -> di
 
 
 def _fold_text(text: str) -> str:
-    """Fold a text like the most tolerant tokenizer: ignore case, compatibility variants and invisible characters."""
+    """Normalise a text like the most tolerant tokenizer: ignore case, compatibility forms and invisible characters."""
     if text.isascii():
         return text.lower()
     visible = "".join(character for character in text if unicodedata.category(character) != "Cf")

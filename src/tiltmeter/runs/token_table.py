@@ -10,8 +10,8 @@ from tiltmeter.benchmarks.benchmark import Trial
 from tiltmeter.questions import Answer, Question, Tokenizer
 from tiltmeter.runs.portions import Portion
 
-# One row for each token, in the order of the sentence. `log_prob` is missing if the protocol does not need it, for
-# example for the words in which the sentences differ; `begins` says whether the token begins a word.
+# One row for each token, in the order of the sentence. `log_prob` is missing if the protocol does not use the token,
+# for example in the words in which the sentences differ. `begins` says whether the token begins a word.
 TOKENS_SCHEMA = pa.schema(
     [
         *((name, pa.string()) for name in ("model", "benchmark", "part", "language", "protocol", "item", "side")),
@@ -39,7 +39,7 @@ def build_token_table(
     answers: Mapping[bytes, Answer],
     text: Tokenizer,
 ) -> pd.DataFrame:
-    """Return the tokens of all trials whose questions name their sentence."""
+    """Return a table of the tokens of all trials that name the sentence of each question (`Trial.sides`)."""
     rows: list[dict[str, Any]] = []
     for trial in trials:
         for side in dict.fromkeys(trial.sides):
@@ -69,14 +69,14 @@ def _list_tokens(trial: Trial, side: str, answers: Mapping[bytes, Answer], text:
 
 def _get_log_probs(question: Question, answers: Mapping[bytes, Answer]) -> list[float]:
     numbers = answers[question.digest]
-    # With two numbers per wanted token, all log-probabilities come first.
+    # If an answer has two values per requested token, all log-probabilities come first.
     return [float(number) for number in numbers.reshape(-1)[: len(question.wanted)]]
 
 
 def _restore_sentence(
     questions: Sequence[Question], found: Mapping[int, tuple[int, float]], mask: int | None
 ) -> list[int]:
-    """Return the ids of the whole input, with nothing masked."""
+    """Return the token ids of the whole input, with each mask replaced by the original token."""
     ids = []
     for place in range(len(questions[0].ids)):
         seen = [question.ids[place] for question in questions if question.ids[place] != mask]
@@ -87,7 +87,7 @@ def _restore_sentence(
 def _find_sentence_bounds(
     ids: Sequence[int], found: Mapping[int, tuple[int, float]], text: Tokenizer
 ) -> tuple[int, int]:
-    """Return the first and last position of the sentence's own tokens, without surrounding special tokens."""
+    """Return the positions of the first and last token of the sentence, without surrounding special tokens."""
     (around,) = text.encode_whole([""]) if text.kind == "masked" else (None,)
     if around is None:
         return min(found), max(found)
@@ -97,7 +97,7 @@ def _find_sentence_bounds(
 
 
 def _begins_word(before: str, piece: str) -> bool:
-    """Return whether a token begins a word or is punctuation; a space alone begins nothing.
+    """Return whether the token `piece`, after the token `before`, begins a word or is punctuation; False for a space.
 
     >>> pairs = ("", "gen"), ("gen", "tle"), ("gentle", " cat"), ("cat", "."), ("cat", " ")
     >>> tuple(_begins_word(before, piece) for before, piece in pairs)

@@ -54,11 +54,12 @@ def score_translations(
     out: Path | str | None = None,
     force: bool = False,
 ) -> Result:
-    """Score a file of a system's translations: CSV with the columns `from` and `to`, or a .txt file of lines.
+    """Score a file of a system's translations.
 
-    Lines have the form `source ||| translation`. `on` names the language, for example `gest-mt:sk` or `winomt:es`.
-    `edition` defaults to the edition with more of the file's sentences. `gender_from` is `rules`, `stanza`, or the path
-    of a CoNLL-U file with the parsed translations. `out` is the folder to write the run to.
+    The file is a CSV file with the columns `from` and `to`, or a .txt file with lines `source ||| translation`. `on`
+    names the test and the language, for example `gest-mt:sk` or `winomt:es`. `edition` defaults to the edition that
+    contains more of the file's sentences. `gender_from` is `rules`, `stanza`, or the path of a CoNLL-U file with the
+    parsed translations. `out` is the folder to write the run to.
     """
     began = time.monotonic()
     path = Path(translations)
@@ -73,7 +74,7 @@ def score_translations(
     margins = _check_request(request, margins, out, force=force)
     file = read_translation_file(path)
     targets = [load_target(on, name) for name in (list_editions(on) if edition is None else (edition,))]
-    # `max` returns the first of several maxima, which is the latest edition.
+    # If several editions have equal counts, `max` returns the first one, which is the latest edition.
     unlimited = max(targets, key=lambda target: file.count_matches(target.texts()))
     if len(unlimited.directions) != 1:
         raise UsageError(f"A file of translations is for one language, but {on} has several; select one of them.")
@@ -83,7 +84,7 @@ def score_translations(
             f"{path} has no translation of a sentence of {unlimited.source}; its column `from` must contain the "
             "original sentences."
         )
-    # A file may contain translations of some parts only.
+    # A file may contain translations of only some parts.
     tasks = tuple(task for task in unlimited.tasks if file.count_matches(task.texts()))
     target = replace(unlimited, tasks=tasks).limit_items(limit)
     (direction,) = target.directions
@@ -146,9 +147,9 @@ def evaluate_translator(
     """Translate the sentences of a test with a system, and score the translations.
 
     `translator` is a name such as `nllb:facebook/nllb-200-distilled-600M` or `deepl` (see `tiltmeter.translators`), or
-    a `Translator`. `on` names the languages, for example `gest-mt:sk,uk`, `mt-geneval:es` or, into English,
-    `starter-neutral-mt:tr-en`. Without `yes`, nothing is sent to a paid service, and the error states the cost.
-    Translations are cached as they arrive.
+    a `Translator` object. `on` names the test and the languages, for example `gest-mt:sk,uk`, `mt-geneval:es` or, into
+    English, `starter-neutral-mt:tr-en`. Without `yes`, nothing is sent to a paid service, and an error states the cost.
+    Each translation is cached when it arrives.
     """
     began = time.monotonic()
     opened = (
@@ -222,7 +223,7 @@ def evaluate_translator(
 def _check_request(
     request: dict[str, Any], margins: Mapping[str, float] | None, out: Path | str | None, *, force: bool
 ) -> dict[str, float]:
-    """Add the checked margins to a request, reject an invalid one, and return the margins."""
+    """Add the checked margins to a request and return the margins; raise an error if the request is invalid."""
     checked = read_margins(margins)
     if checked:
         request["margins"] = checked
@@ -233,7 +234,7 @@ def _check_request(
 
 
 def _match_translations(file: TranslationFile, task: TranslationTask) -> dict[str, str]:
-    """Return the file's translations of a task's items, by id."""
+    """Return the translations of a task's items from a file, as a mapping from item id to translation."""
     texts = zip(task.items, map(normalize_text, task.texts()), strict=True)
     return {item.id: file.translations[text] for item, text in texts if text in file.translations}
 
@@ -246,7 +247,10 @@ def _score_items(
     gender_from: str,
     untranslated: str = NOT_TRANSLATED,
 ) -> tuple[pd.DataFrame, list[UnscoredItem]]:
-    """Return the scores of translations (by item id), and the unscored items; `untranslated` is a reason."""
+    """Return the table of scores and the unscored items.
+
+    `translations` maps item ids to translations. `untranslated` is the reason given for items without a translation.
+    """
     label = task.label()
     items = [item for item in task.items if item.id in translations]
     reasons = {item.id: untranslated for item in task.items if item.id not in translations}
@@ -277,7 +281,7 @@ def _score_items(
     ]
     if not rows:
         raise DataError(f"None of the {len(skipped):,} items can be scored: {skipped[0].reason}.")
-    # Without the cast, a column with only None would not be numeric.
+    # Without the cast, a column that contains only None would not be numeric.
     return pd.DataFrame(rows).astype({"score": float}), skipped
 
 

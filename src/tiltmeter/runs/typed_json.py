@@ -1,7 +1,7 @@
 """Conversion between JSON values and frozen dataclasses, with errors that name the location of a wrong value.
 
-Types of fields: text, number, mapping, a tuple of these or of dataclasses, a dataclass, or a union with None. A missing
-or null value of a field with a default becomes the default. Unknown keys are ignored unless a field collects them.
+The type of a field is str, a number, bool, a mapping, a dataclass, a tuple of one of these, or a union with None. If a
+value is missing or null, the field gets its default. Unknown keys are ignored unless a field collects them.
 """
 
 import math
@@ -15,13 +15,13 @@ from tiltmeter.errors import DataError
 
 _T = TypeVar("_T")
 _USE = "json"
-# Metadata of fields. The field is not written if it is None:
+# Metadata of fields. OPTIONAL: the field is not written if its value is None.
 OPTIONAL = {_USE: "optional"}
-# The field has the whole JSON object, and only it is written; the other fields are a typed view:
+# ALL_KEYS: the field contains the whole JSON object. Only this field is written; the other fields are typed copies.
 ALL_KEYS = {_USE: "all"}
-# The field has the keys that no other field has; they are written again:
+# OTHER_KEYS: the field contains all keys that are not names of other fields. These keys are written, too.
 OTHER_KEYS = {_USE: "other"}
-# The field is neither read nor written:
+# NOT_IN_JSON: the field is neither read nor written.
 NOT_IN_JSON = {_USE: "none"}
 
 _NAMES = {
@@ -57,7 +57,7 @@ def _list_fields(cls: type) -> tuple[_Field, ...]:
 
 
 def from_json(cls: type[_T], value: Any, where: str) -> _T:
-    """Create a dataclass object from a JSON object; `where` names its location in error messages (DataError)."""
+    """Create a dataclass object from a JSON object; raise a DataError that names the place `where` if it is invalid."""
     values: Mapping[str, Any] = check_type(value, (dict,), where)
     arguments: dict[str, Any] = {}
     dataclass_type: Any = cls
@@ -100,7 +100,10 @@ def _convert(hint: Any, value: Any, where: str) -> Any:
 
 
 def check_type(value: Any, types: tuple[type, ...], where: str) -> Any:
-    """Return the value if it has one of these types, otherwise raise a DataError; numbers must be finite, not true."""
+    """Return the value if it has one of the types; otherwise raise a DataError that names `where`.
+
+    A number must be finite. A bool does not count as a number.
+    """
     allowed = (*types, int) if float in types else types
     if not isinstance(value, allowed) or (isinstance(value, bool) and bool not in types):
         raise DataError(f"{where} is not {' or '.join(_NAMES[one] for one in types)}.")

@@ -1,6 +1,6 @@
 """Items that a model cannot read, because its tokenizer does not know some of their tokens.
 
-- A portion is not asked at all if most of its text is unknown to the tokenizer or has no tokens.
+- A model is not asked about a portion if its tokenizer does not know most of the text, or if most texts have no tokens.
 - An item is unreadable if one of its scored tokens is the unknown token, if one of its texts has no token, or if all
   its scores are 0. The published protocols score such items, like the released code, and the run flags them; all other
   protocols skip them. If more than 10% of a portion are unreadable, its numbers are not interpretable
@@ -24,15 +24,15 @@ UNKNOWN_TOKENS = "some of its scored tokens are unknown to the tokenizer"
 NO_TOKEN = "one of its texts has no token"
 ALL_ZERO = "all its scores are 0"
 _PUBLISHED = "published"
-# A portion with a larger share of unknown tokens or of texts without tokens is not asked.
+# The maximum share of unknown tokens, or of texts without tokens, in a portion that a model is asked about.
 _MOST = 0.5
-# The number of items in the sample for this check.
+# The maximum number of items in the sample that is checked for unknown tokens.
 _PROBED = 100
 
 
 @dataclass(frozen=True, slots=True)
 class UnreadableItem:
-    """An unreadable item with the reason; `unknown` of its `scored` tokens are unknown."""
+    """An unreadable item with the reason; `scored` counts its scored tokens, `unknown` the unknown ones among them."""
 
     item: str
     reason: str
@@ -41,7 +41,7 @@ class UnreadableItem:
 
 
 def reject_unreadable_texts(items: Sequence[Item], form: str, text: Tokenizer) -> None:
-    """Raise UnsupportedPart if most text in a sample of the items is unknown to the tokenizer or has no tokens."""
+    """Raise UnsupportedPart if, in a sample of items, most tokens are unknown or most texts have no tokens."""
     sample = items[:: max(1, len(items) // _PROBED)]
     texts = list(dict.fromkeys(found for item in sample for found in _list_texts(item, form)))
     encoded = [found.ids for found in text.encode(texts)]
@@ -63,13 +63,13 @@ def reject_unreadable_texts(items: Sequence[Item], form: str, text: Tokenizer) -
 def find_unreadable_items(
     part_trials: PartTrials, items: Sequence[Item], form: str, text: Tokenizer
 ) -> dict[str, UnreadableItem]:
-    """Return the items with unknown scored tokens or texts without tokens, by id, even if they have no trials."""
+    """Return the unreadable items by id: items with unknown scored tokens, and items with a text without tokens."""
     found = {item: UnreadableItem(item, NO_TOKEN) for item in _find_items_without_tokens(items, form, text)}
     if text.unknown is None:
         return found
     unknown: dict[str, list[int]] = {}
     for trial in part_trials.trials:
-        # A next-sentence head predicts a decision instead of tokens, so all its input tokens count.
+        # A next-sentence head does not predict tokens, so all its input tokens count as scored.
         tokens = [
             token
             for question in trial.questions
@@ -88,7 +88,7 @@ def find_unreadable_items(
 
 
 def omits_unreadable(protocol: str) -> bool:
-    """Return whether a protocol skips unreadable items; the published ones keep them for comparable numbers.
+    """Return whether a protocol skips unreadable items; published protocols keep them, like the released code.
 
     >>> omits_unreadable("published/c"), omits_unreadable("in-context"), omits_unreadable("likelihood")
     (False, True, True)
@@ -108,9 +108,9 @@ def skip_unreadable(part_trials: PartTrials, unreadable: Mapping[str, Unreadable
 
 
 def find_zero_scores(scores: pd.DataFrame) -> dict[str, UnreadableItem]:
-    """Return the items whose candidates all have a score of exactly 0, by id.
+    """Return the items whose candidates all have a score of exactly 0, as a mapping from item id to item.
 
-    Measures with a single score per item, which may be 0, are excluded.
+    Benchmarks with a single score per item are excluded, because their scores may be 0 for readable items.
     """
     scale = None if scores.empty else find_item_scale(scores["role"].unique(), scores.columns)
     if scale is None or scale.strength.unit not in ("ratio", "difference"):
@@ -123,7 +123,10 @@ def find_zero_scores(scores: pd.DataFrame) -> dict[str, UnreadableItem]:
 def list_flagged_items(
     unreadable: Iterable[UnreadableItem], scored: Iterable[str], names: Mapping[str, str]
 ) -> Iterator[FlaggedItem]:
-    """Yield the manifest's entries for unreadable items that were scored; `names` identify model and data."""
+    """Yield the manifest's entries for unreadable items that were scored.
+
+    `scored` are the ids of scored items. `names` are the fields that identify model and data.
+    """
     present = set(scored)
     for entry in unreadable:
         if entry.item in present:
@@ -132,7 +135,7 @@ def list_flagged_items(
 
 
 def _find_items_without_tokens(items: Sequence[Item], form: str, text: Tokenizer) -> list[str]:
-    """Return the ids of items with a text without tokens, except tokens for white space."""
+    """Return the ids of items with a text that has no tokens, apart from tokens for white space."""
     if text.unknown is None:
         return []  # a byte-level tokenizer encodes every text
     blank: dict[int, bool] = {}
@@ -150,7 +153,7 @@ def _find_items_without_tokens(items: Sequence[Item], form: str, text: Tokenizer
 
 
 def _list_texts(item: Item, form: str) -> Iterator[str]:
-    """Yield the texts of an item that a model may be asked about, without BLANK."""
+    """Yield those texts of an item that a question may contain, with BLANK removed."""
     known = get_form(form)
     for field, text in known.texts(item):
         if known.text_kind(field) != "term" and (own := text.replace(BLANK, " ").strip()):

@@ -1,9 +1,10 @@
-"""The orders in which options are shown: each option equally often in each place, and before each other option.
+"""The orders in which options are shown.
 
-The cyclic orders of three options balance the places, but show the first option before the second in two of three
-orders. A model that takes the first option that makes sense would then seem to prefer it. The cycle of the reversed
-order compensates for this. Both cycles together are balanced in both respects: for two options they are the same two
-orders, for three all six, for four eight of the 24.
+The orders are balanced in two respects: each option is equally often in each place, and each option is equally often
+before and after each other option. The cyclic orders of three options balance the places, but show the first option
+before the second option in two of three orders. A model that takes the first plausible option would then seem to prefer
+the first option. Therefore the cyclic orders of the reversed list are used, too. For two options, both cycles contain
+the same two orders; for three options, together they are all six orders; for four options, eight of the 24 orders.
 
     default     two wordings: the first with the cycle, the second with the reversed cycle
     full        all wordings, each with both cycles, without and with a neutral option
@@ -19,7 +20,7 @@ Order = tuple[int, ...]
 
 
 class Arrangement(NamedTuple):
-    """One way to ask about an item: index of the wording, option in each place, with or without neutral option."""
+    """One way to ask about an item: index of the wording, index of the option in each place, neutral option or not."""
 
     wording: int
     order: Order
@@ -28,12 +29,12 @@ class Arrangement(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class OptionOrderDesign:
-    """The set of arrangements of a run: the default one, or the full one."""
+    """The set of arrangements in which a run asks about items: the default set or the full set."""
 
     full: bool = False
 
     def list_arrangements(self, options: int, wordings: int) -> Iterator[Arrangement]:
-        """Yield all arrangements in which an item is asked. A neutral option has the highest number.
+        """Yield all arrangements for an item with this number of options. A neutral option has the highest index.
 
         >>> [arrangement.order for arrangement in OptionOrderDesign().list_arrangements(2, 3)]
         [(0, 1), (1, 0), (1, 0), (0, 1)]
@@ -51,7 +52,7 @@ class OptionOrderDesign:
 
 
 def list_rotations(order: Order) -> list[Order]:
-    """Return the cyclic orders.
+    """Return all rotations of an order.
 
     >>> list_rotations((0, 1, 2))
     [(0, 1, 2), (1, 2, 0), (2, 0, 1)]

@@ -1,4 +1,4 @@
-"""From an item to the messages that are sent to a chat model."""
+"""Build the messages about an item that are sent to a chat model."""
 
 from dataclasses import dataclass
 
@@ -25,7 +25,7 @@ class Prompt:
 def build_prompts(
     item: str, language: str, choice: Choice, design: OptionOrderDesign, samples: int = 1
 ) -> list[Prompt]:
-    """Return all messages about one item.
+    """Return all messages about one item; `item` is its id, and each message is repeated `samples` times.
 
     >>> choice = Choice("blank", "The tea was BLANK.", (Option("stereotype", "hot"), Option("anti-stereotype", "iced")))
     >>> print(build_prompts("tea", "en", choice, OptionOrderDesign())[1].question.prompt)
@@ -42,7 +42,7 @@ def build_prompts(
     return [
         _build_prompt(item, choice, arrangement, instructions, sample)
         for arrangement in design.list_arrangements(len(choice.options), len(instructions.wordings))
-        # An option "unknown" already is a neutral option.
+        # An item with an option "unknown" already has a neutral option.
         if not (arrangement.neutral and any(option.role == UNKNOWN for option in choice.options))
         for sample in range(samples)
     ]

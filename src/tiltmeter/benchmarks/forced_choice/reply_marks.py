@@ -1,7 +1,7 @@
 """Replies of chat models in which labels, options and ordinals are replaced by private-use characters (marks).
 
-The marked text can be split into clauses whatever the options contain, and negations or refusals inside an option are
-not attributed to the model.
+Marks have two advantages. Punctuation inside an option does not split the text into wrong clauses, and a negation or
+refusal inside an option does not count as the model's own.
 """
 
 import re
@@ -11,20 +11,20 @@ from functools import cache
 
 from tiltmeter.benchmarks.forced_choice.wordings import ReplyWords
 
-# A mark is the first character of its type plus its place.
+# The code point of a mark is the first code point of its type plus the index of its place.
 LABEL, OPTION, PLACE = 0xE000, 0xE010, 0xE020
 MARK = f"[{chr(LABEL)}-{chr(PLACE + 15)}]"
-# Several options in one list, and a label with the text of another option.
+# The sign for a list of several options, and the sign for a label with the text of another option.
 LIST, CONFLICT = chr(0xE030), chr(0xE031)
 _LABELS, _OPTIONS = f"[{chr(LABEL)}-{chr(LABEL + 15)}]", f"[{chr(OPTION)}-{chr(OPTION + 15)}]"
 _PRIVATE = re.compile("[\ue000-\uf8ff]")
 
 _TAGS = r"think|thinking|thought|thoughts|reasoning|analysis"
-# <think>…</think> and the same with other brackets.
+# Reasoning in <think>…</think>, or in other brackets.
 _THOUGHT = re.compile(rf"[<\[◁]({_TAGS})[>\]▷].*?[<\[◁]/\1[>\]▷]", re.DOTALL | re.IGNORECASE)
 _THOUGHT_BEFORE = re.compile(rf"^.*[<\[◁]/(?:{_TAGS})[>\]▷]", re.DOTALL | re.IGNORECASE)
 _THOUGHT_UNENDED = re.compile(rf"[<\[◁](?:{_TAGS})[>\]▷].*$", re.DOTALL | re.IGNORECASE)
-# The channels of gpt-oss; the last one is the answer.
+# The channels of gpt-oss; the last channel contains the answer.
 _CHANNEL = re.compile(r"^.*<\|channel\|>\s*final\s*<\|message\|>", re.DOTALL)
 _CHANNEL_UNENDED = re.compile(r"<\|channel\|>\s*(?:analysis|commentary).*$", re.DOTALL)
 _BOXED = re.compile(r"\\boxed\{(?:\\(?:text|mathrm|textbf)\{)?\s*([A-Fa-f])\b[^}]*\}+")
@@ -33,8 +33,8 @@ _NOT_APPLICABLE = re.compile(r"\bn/a\b", re.IGNORECASE)
 _INVISIBLE = re.compile(r"[\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\ufe0f]")
 _QUOTES = "\"'“”„‟‘’‚«»‹›「」『』()[]{}"
 EDGES = _QUOTES + " \t\n.,:;!?…。，、！？：；؟،-–—|/\\"
-# Letters that look like labels or number options, for replies of a single letter. The Cyrillic В is ambiguous and left
-# out: it looks like B, but is the third letter.
+# Letters that look like labels, for replies of a single letter. The Cyrillic В is ambiguous and therefore omitted: it
+# looks like the second label B, but is the third letter of its alphabet.
 _LOOKALIKES = {"А": 0, "Б": 1, "С": 2, "Α": 0, "Β": 1, "ا": 0, "🅰": 0, "🅱": 1}
 _LATIN = "A-Za-z0-9À-ɏ"
 UNSPACED = re.compile(r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
@@ -56,14 +56,14 @@ def clean_reply(text: str) -> str:
 
 
 def normalise_reply(text: str) -> str:
-    """Normalise a text for comparison: case, apostrophes, quotation marks, spaces, punctuation at both ends."""
+    """Normalise a text for comparison: ignore case, types of apostrophes and quotation marks, and outer punctuation."""
     text = _fold_characters(text.replace("’", "'"))
     text = re.sub(r"[\"“”„«»「」『』()\[\]{}]", "", text)
     return " ".join(text.split()).strip(EDGES)
 
 
 def _fold_characters(text: str) -> str:
-    """Lower the case without changing the length; dotless and dotted i become equal."""
+    """Convert to lower case without changing the length of the text; dotless ı and dotted i become equal."""
     return "".join(_FOLDED.get(c) or (c.lower() if len(c.lower()) == 1 else c) for c in text)
 
 
@@ -71,7 +71,7 @@ _FOLDED = {"İ": "i", "ı": "i", "’": "'"}
 
 
 def parse_bare_reply(text: str, options: Sequence[str], places: int, words: ReplyWords) -> int | None:
-    """Return the place of a reply that is only a label, an option, a number or an ordinal; None otherwise."""
+    """Return the chosen place if a reply is only a label, an option, a number or an ordinal; otherwise None."""
     reply = normalise_reply(text)
     texts = [normalise_reply(clean_reply(option)) for option in options]
     bare = [_ARTICLES.sub("", option) for option in texts]
@@ -92,14 +92,14 @@ def parse_bare_reply(text: str, options: Sequence[str], places: int, words: Repl
 
 
 def _find_letter_place(letter: str, places: int, words: ReplyWords) -> int | None:
-    """Return the place of a letter in the Latin alphabet or in the script of the language."""
+    """Return the place that a letter denotes, in the Latin alphabet or in the script of the language."""
     alphabets = ["ABCDEF", *("".join(words.letters[at : at + 4]) for at in range(0, len(words.letters), 4))]
     place = next((alphabet.index(letter) for alphabet in alphabets if letter in alphabet), _LOOKALIKES.get(letter))
     return place if place is not None and place < places else None
 
 
 def mark_reply(text: str, options: Sequence[str], labels: str, words: ReplyWords, *, apostrophes: bool) -> str:
-    """Replace options, labels and ordinals by marks; with `apostrophes`, one may follow a label, as in Turkish."""
+    """Replace options, labels and ordinals by marks; with `apostrophes`, an apostrophe may follow a label (Turkish)."""
     text = _mark_options(text, options)
     text = _mark_labels(text, labels, words, apostrophes=apostrophes)
     text = _mark_places(text, len(options), words)
@@ -112,12 +112,12 @@ def get_mark_type(mark: str) -> int:
 
 
 def get_mark_place(mark: str) -> int:
-    """Return the place of a mark."""
+    """Return the place (index of the option) that a mark stands for."""
     return ord(mark) & 15
 
 
 def _mark_options(text: str, options: Sequence[str]) -> str:
-    """Mark every option whose whole text occurs, longer options first, because `very strong` contains `strong`."""
+    """Mark each occurrence of an option's whole text; longer options first, because `very strong` contains `strong`."""
     texts = [normalise_reply(clean_reply(option)) for option in options]
     for place in sorted(range(len(texts)), key=lambda at: -len(texts[at])):
         if not texts[place]:
@@ -134,7 +134,7 @@ def _mark_options(text: str, options: Sequence[str]) -> str:
 
 def _mark_labels(text: str, labels: str, words: ReplyWords, *, apostrophes: bool) -> str:
     """Mark labels: single capital letters, and lower-case letters where they cannot be a word."""
-    # Not a part of a Latin word, nor the C of "C'est".
+    # A label is not a part of a Latin word, and not the C of "C'est".
     elided = "" if apostrophes else r"|['’][A-Za-zÀ-ɏ]"
     before, after = rf"(?<![{_LATIN}])", rf"(?![{_LATIN}]{elided})"
     name = build_alternation(words.option)
@@ -152,7 +152,8 @@ def _mark_labels(text: str, labels: str, words: ReplyWords, *, apostrophes: bool
     other = "".join(dict.fromkeys([*words.letters, *_LOOKALIKES]))
     small = f"[{labels.lower()}{re.escape(other)}]"
     end = r"(?=\s*[\"'”»)\]}]*\s*(?:[.!?,;。]|\n|$))"
-    # At the beginning before a bracket or full stop; after an answer word at the end of the clause; after "option".
+    # A lower-case letter is a label in three places: at the beginning of the reply before a bracket or full stop, after
+    # an answer word at the end of a clause, and after a word such as "option".
     text = re.sub(rf"\A[\s\"'“(\[]*(?:(?:{name})\s+)?(?P<label>{small})(?=\s*[).:\]])(?!\w)", mark, text, flags=re.I)
     for lead in (rf"{build_word_pattern(words.answer)}[^.!?\n]{{0,40}}?[\s:：\"'“(]", rf"(?<!\w)(?:{name})\s+[\"'“(]?"):
         text = re.sub(rf"{lead}(?P<label>{small}){end}", mark, text, flags=re.IGNORECASE)
@@ -162,7 +163,7 @@ def _mark_labels(text: str, labels: str, words: ReplyWords, *, apostrophes: bool
 def _skip_articles(
     mark: Callable[[re.Match[str]], str], text: str, words: ReplyWords, after: str
 ) -> Callable[[re.Match[str]], str]:
-    """Return a function that marks capitals, except an A that is an article at the start of a sentence: `A nurse`."""
+    """Return a function that marks capitals as labels, except an A that is an article, as in `A nurse`."""
     option = re.compile(rf"(?:{build_alternation(words.option)})\s*$", re.IGNORECASE)
     followers = words.copula + words.than + words.instead + words.negation + words.rejection + words.boundary
     goes_on = re.compile(
@@ -184,7 +185,7 @@ def _skip_articles(
 
 
 def _mark_places(text: str, places: int, words: ReplyWords) -> str:
-    """Mark ordinals: `the first` means an option unless another noun follows, as in `the first thing`."""
+    """Mark ordinals; `the first` means an option unless a noun other than "option" follows, as in `the first thing`."""
     for place, names in enumerate(words.ordinals[:places]):
         for name in sorted(names, key=len, reverse=True):
             nouns = words.option + words.copula + words.than + ("one", "choice", "answer")
@@ -207,7 +208,7 @@ def _join_to_options(text: str) -> str:
 
 
 def _merge_lists(text: str, words: ReplyWords) -> str:
-    """Replace listed marks, `A or B`, by one sign, and repetitions of a mark by one mark."""
+    """Replace a list of different marks, such as `A or B`, by one sign, and repetitions of a mark by one mark."""
     between = rf"(?:[^\S\n]*[,/&+)\]\"'”-]*[^\S\n]*\n?[^\S\n]*[(\[\"'“-]*|\W*(?:{build_alternation(_CONJUNCTIONS)})\W*)"
 
     def listed(match: re.Match[str]) -> str:
@@ -221,19 +222,19 @@ def _merge_lists(text: str, words: ReplyWords) -> str:
 
 @cache
 def build_alternation(words: tuple[str, ...]) -> str:
-    """Return a pattern for any of these words, longer words first."""
+    """Return a regular expression that matches any of these words; longer words are tried first."""
     return "|".join(re.escape(word) for word in sorted(words, key=len, reverse=True)) or "(?!)"
 
 
 @cache
 def build_word_pattern(words: tuple[str, ...]) -> str:
-    """Return a pattern for any of these words as a separate word, or anywhere in scripts without spaces."""
+    """Return a regular expression for these words as separate words; in scripts without spaces, at any position."""
     return f"(?:{'|'.join(_build_spaced_pattern(word) for word in sorted(words, key=len, reverse=True)) or '(?!)'})"
 
 
 @cache
 def split_by_script(words: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the words of scripts with spaces between words, and those of other scripts."""
+    """Return two tuples: the words in scripts with spaces between words, and the words in scripts without spaces."""
     unspaced = tuple(word for word in words if UNSPACED.search(word))
     return tuple(word for word in words if word not in unspaced), unspaced
 

@@ -1,17 +1,17 @@
 """Find out which option the reply of a chat model chooses.
 
-The whole text is read, because the first token often disagrees with it. Labels, options and ordinals (`the second
-sentence`) are marked in the text (`reply_marks.py`); a list of several (`A or B`) is not a mention. A mention is
-rejected if its clause negates it (`I would not choose A`, `B is wrong`) or prefers another one (`A rather than B`). For
-the other mentions, the first rule that applies decides:
+The whole reply is read, because its first token often names another option than the whole reply. A mention is a label,
+an option or an ordinal (`the second sentence`) in the reply (see `reply_marks.py`). A list of several options (`A or
+B`) is not a mention. A mention is rejected if its clause negates it (`I would not choose A`, `B is wrong`) or prefers
+another option (`A rather than B`). For the other mentions, the first rule that applies decides:
 
     1  the reply is only a label, an option or an ordinal: `B`, `(b)`, `gentle`, `2`
-    2  it begins with a label: `**B.** gentle`, `B because it fits`
-    3  a single option is named after an answer word: `I would choose B`, `Answer: gentle`, `答案是B`
-    4  it contains a refusal, in the language of the item or in English, outside the texts of the options
-    5  a single label, option or ordinal is named in prose
+    2  the reply begins with a label: `**B.** gentle`, `B because it fits`
+    3  exactly one option is mentioned after an answer word: `I would choose B`, `Answer: gentle`, `答案是B`
+    4  the reply contains a refusal, in the language of the item or in English, outside the texts of the options
+    5  exactly one option is mentioned anywhere in the reply
 
-Any other reply is unparseable, and so is a label with the text of another option.
+Any other reply is unparseable. A reply with a label and the text of another option is unparseable, too.
 """
 
 import re
@@ -42,7 +42,7 @@ ReplyOutcome = Literal["choice", "refusal", "unparseable"]
 
 
 class ParsedReply(NamedTuple):
-    """The outcome of a reply; `place` is the index of the chosen option."""
+    """The outcome of a reply; `place` is the index of the chosen option in the displayed order."""
 
     outcome: ReplyOutcome
     place: int | None = None
@@ -50,10 +50,10 @@ class ParsedReply(NamedTuple):
 
 REFUSAL, UNPARSEABLE = ParsedReply("refusal"), ParsedReply("unparseable")
 
-# Largest number of words between a mention and its negation: `not to choose option A`, `B would be wrong`.
+# The maximum number of words between a mention and its negation, as in `not to choose option A`, `B would be wrong`.
 _BEFORE, _AFTER = 5, 3
 _GAP = rf"\W*(?:[\w'’]+\W+){{0,{_BEFORE}}}$"
-# Largest number of characters between an answer word and the answer.
+# The maximum number of characters between an answer word and the answer.
 _ANSWER_REACH = 60
 
 
@@ -113,7 +113,7 @@ def _find_mentions(text: str, words: ReplyWords) -> list[_Mention]:
 
 
 def _is_rejected(before: str, after: str, words: ReplyWords) -> bool:
-    """Return whether the clause negates the mark between these two parts of it, or prefers another option."""
+    """Return whether a clause negates its mark or prefers another option; `before` and `after` surround the mark."""
     if re.search(_build_before_pattern(words), before, re.IGNORECASE) or re.match(
         _build_after_pattern(words), after, re.IGNORECASE
     ):
@@ -134,7 +134,7 @@ def _build_after_pattern(words: ReplyWords) -> str:
 
 
 def _follows_answer_word(before: str, words: ReplyWords) -> bool:
-    """Return whether an answer word precedes closely, without another option in between."""
+    """Return whether the text before a mark ends shortly after an answer word, without another option in between."""
     return (
         re.search(
             rf"{build_word_pattern(words.answer)}[^{MARK[1:-1]}{LIST}]{{0,{_ANSWER_REACH}}}$", before, re.IGNORECASE
@@ -146,8 +146,8 @@ def _follows_answer_word(before: str, words: ReplyWords) -> bool:
 def _find_leading_label(text: str, mentions: Sequence[_Mention], words: ReplyWords) -> int | None:
     """Return the place of the label that a reply begins with, or None.
 
-    Text after a full stop, a bracket or a line break is an explanation, which may name other options; the same sentence
-    may not choose another label.
+    Text after a full stop, a bracket or a line break is an explanation, which may name other options. If the first
+    sentence also chooses another label, the result is None.
     """
     if not mentions or mentions[0].mark_type != LABEL or mentions[0].rejected:
         return None
@@ -166,5 +166,5 @@ def _is_refusal(text: str, words: ReplyWords) -> bool:
 
 @cache
 def _build_boundary_pattern(words: ReplyWords) -> str:
-    """Return the pattern that separates clauses: punctuation, and words such as `but` and `because`."""
+    """Return the regular expression for boundaries of clauses: punctuation, and words such as `but` and `because`."""
     return rf"[.!?;,\n。！？；，、؟،؛—–]+|(?<!thing ){build_word_pattern(words.boundary)}"

@@ -3,18 +3,21 @@
     neutral     the text of the neutral option
     closing     the last line of each wording
     blank, follows, pair, speaker, question
-                for each task, the first line of each wording; or a table, if a wording has its own form of the context
-                or its own names of the options (by role)
+                for each task, the first line of each wording; or a table, if a wording has its own format of the
+                context or its own texts of the options (by role)
     prompt      the words before context, question and answer, for models that continue a text
-    letters     letters of the language's script that number options; recognised in replies, never displayed
+    letters     letters of the language's script that may denote options; recognised in replies, never displayed
     replies     words for parsing replies:
-                answer, option, copula      before an answer; before a label; after a label
+                answer                      words before an answer
+                option                      words before a label
+                copula                      words after a label
                 negation, rejection         a nearby option is not chosen: `not`, `wrong`
                 instead                     the next option is not chosen: `rather than`
-                than                        the same, if another option precedes: `A fits better than B`
+                than                        the next option is not chosen if another option precedes: `A fits better
+                                            than B`
                 boundary                    separates clauses: `but`, `because`
-                ordinals                    words for the places
-                refusal                     phrases of refusals; they may be parts of words
+                ordinals                    words for the places of options: `first`, `second`
+                refusal                     phrases of refusals; they may also match inside a word
 
 Tasks without wordings in the language of an item use the English wordings.
 """
@@ -37,7 +40,7 @@ _LISTS = ("answer", "option", "copula", "negation", "rejection", "instead", "tha
 
 @dataclass(frozen=True, slots=True)
 class Wording:
-    """One wording of a task: question, form of the context, closing line; `names` has texts of options by role."""
+    """One wording of a task: question, format of the context, closing line; `names` maps roles to texts of options."""
 
     question: str
     closing: str
@@ -45,7 +48,7 @@ class Wording:
     names: Mapping[str, str] = field(default_factory=dict)
 
     def text(self, context: str, options: Sequence[Option], labels: Sequence[str]) -> str:
-        """Return the message with labelled options."""
+        """Return the message with the context and the labelled options."""
         listed = "\n".join(f"{label}. {self.name(option)}" for label, option in zip(labels, options, strict=True))
         quoted = self.context.replace(_CONTEXT, context.replace(BLANK, _GAP)) if context else ""
         return "\n\n".join(filter(None, (self.question, quoted, listed, self.closing)))
@@ -74,7 +77,7 @@ class ReplyWords:
 
 @dataclass(frozen=True, slots=True)
 class LanguageWordings:
-    """The wordings of a task; `language` is English if the requested language has no wordings."""
+    """The wordings of a task and their language, which is English if the requested language has no wordings."""
 
     language: str
     neutral: str
@@ -113,19 +116,19 @@ class PromptWords(NamedTuple):
 
 
 def load_prompt_words(language: str) -> PromptWords:
-    """Return the words of a prompt in a language, or in English if the language has none."""
+    """Return the words of a prompt in a language, or in English if the language has no such words."""
     table = _load_tables().get(language, {})
     return PromptWords(**(table if "prompt" in table else _load_tables()[ENGLISH])["prompt"])
 
 
 def list_wording_languages() -> tuple[str, ...]:
-    """Return the languages with wordings."""
+    """Return the codes of the languages that have wordings."""
     return tuple(_load_tables())
 
 
 @cache
 def load_reply_words(language: str) -> ReplyWords:
-    """Return the words of a language and of English, because models often reply in English."""
+    """Return the words for parsing replies, in a language and in English, because models often reply in English."""
     tables = [_load_tables()[code] for code in dict.fromkeys((language, ENGLISH)) if code in _load_tables()]
     lists = {
         name: tuple(dict.fromkeys(word for table in tables for word in table["replies"].get(name, ())))

@@ -1,1 +1,1 @@
-"""The built-in data sets; each module has a tuple `ENTRIES`."""
+"""The built-in data sets. Each module defines its data sets in a tuple `ENTRIES`."""

@@ -1,11 +1,11 @@
-"""CrowS-Pairs, its translations and revisions."""
+"""Definitions of the data sets CrowS-Pairs, its translations and its revisions."""
 
 from tiltmeter.datasets.builtin_datasets.upstream_entry import AMERICAN, BINARY, FAULTY, build_upstream_dataset
 from tiltmeter.datasets.dataset_definition import Dataset
 
 CONTROLS = ("crows-antistereotype", "crows-negation")
 _FEW = "with so few pairs, only large differences are detectable"
-# The reason why a data set with the same groups is a control.
+# The reason why a data set about the same groups is a control.
 _REVERSED = "a model that follows stereotypes would reverse its preference, a model that prefers a group would not"
 
 

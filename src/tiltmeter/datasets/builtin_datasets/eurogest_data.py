@@ -1,4 +1,4 @@
-"""EuroGEST: the sentences of GEST in thirty European languages."""
+"""Definitions of the data sets of EuroGEST: the sentences of GEST in thirty European languages."""
 
 from tiltmeter.datasets.builtin_datasets.upstream_entry import BINARY, build_upstream_dataset
 from tiltmeter.datasets.dataset_definition import Dataset

@@ -1,4 +1,4 @@
-"""MT-GenEval."""
+"""Definition of the data set MT-GenEval."""
 
 from tiltmeter.datasets.builtin_datasets.upstream_entry import BINARY, build_upstream_dataset
 from tiltmeter.datasets.dataset_definition import Dataset
@@ -6,8 +6,8 @@ from tiltmeter.datasets.geneval_files import list_reference_names
 from tiltmeter.forms.geneval import CONTEXT, PARTS, SENTENCES
 
 _LANGUAGES = ("ar", "de", "es", "fr", "hi", "it", "pt", "ru")
-# The number of contexts in the languages whose files were counted (not ar, hi, pt, nl); every language has 300 pairs of
-# sentences.
+# The number of items with context in each language. The files of ar, hi, pt and nl were not counted. In addition, every
+# language has 300 pairs of sentences.
 _CONTEXTS = {"de": 1100, "es": 1096, "fr": 1099, "it": 1094, "ru": 1100}
 
 

@@ -1,4 +1,4 @@
-"""GEST."""
+"""Definitions of the data sets of GEST."""
 
 from tiltmeter.datasets.builtin_datasets.upstream_entry import BINARY, build_upstream_dataset
 from tiltmeter.datasets.dataset_definition import Dataset

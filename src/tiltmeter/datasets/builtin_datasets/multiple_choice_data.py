@@ -1,4 +1,4 @@
-"""BBQ and related data sets: multiple-choice questions about two people."""
+"""Definitions of BBQ and related data sets: multiple-choice questions about two people."""
 
 from tiltmeter.datasets.builtin_datasets.upstream_entry import AMERICAN, BINARY, build_upstream_dataset
 from tiltmeter.datasets.dataset_definition import Dataset

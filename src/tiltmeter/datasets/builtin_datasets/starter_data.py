@@ -1,4 +1,4 @@
-"""The starter sets of Tiltmeter."""
+"""Definitions of the starter sets: small data sets that are part of Tiltmeter."""
 
 from collections.abc import Iterable
 from pathlib import Path

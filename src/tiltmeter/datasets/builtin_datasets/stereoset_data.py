@@ -1,4 +1,4 @@
-"""StereoSet and its translations."""
+"""Definitions of the data sets StereoSet and its translations."""
 
 from tiltmeter.datasets.builtin_datasets.upstream_entry import AMERICAN, FAULTY, build_upstream_dataset
 from tiltmeter.datasets.dataset_definition import Dataset

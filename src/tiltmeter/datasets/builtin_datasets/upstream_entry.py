@@ -1,4 +1,4 @@
-"""The construction of data sets from pinned files, and limitations that several data sets share."""
+"""Build data sets from pinned files; also the texts of limitations that several data sets share."""
 
 from collections.abc import Callable, Iterable, Mapping
 

@@ -1,4 +1,4 @@
-"""WinoBias."""
+"""Definition of the data set WinoBias."""
 
 from tiltmeter.datasets.builtin_datasets.upstream_entry import BINARY, build_upstream_dataset
 from tiltmeter.datasets.dataset_definition import Dataset

@@ -1,4 +1,4 @@
-"""WinoMT."""
+"""Definition of the data set WinoMT."""
 
 from tiltmeter.datasets.builtin_datasets.upstream_entry import BINARY, build_upstream_dataset
 from tiltmeter.datasets.dataset_definition import Dataset

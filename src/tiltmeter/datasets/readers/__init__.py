@@ -1,7 +1,7 @@
 """Readers of file formats.
 
-The dictionary `READS` of each module maps a format to a function that takes a file and the language of its items, and
-returns raw records.
+The dictionary `READS` of each module maps the name of a format to a function. The function takes the path of a file and
+the language of its items, and returns raw records.
 """
 
 from collections.abc import Callable, Iterator

@@ -13,7 +13,7 @@ POLARITIES = {"neg": "negative", "nonneg": "non-negative"}
 
 
 class RowError(Exception):
-    """A row from which no item can be built; the code decides whether this is an error or a warning."""
+    """No item can be built from a row; the code of the finding decides whether this is an error or a warning."""
 
     def __init__(self, code: str, field: str, message: str) -> None:
         super().__init__(message)
@@ -25,7 +25,7 @@ def convert_records(
     build: Callable[[Mapping[str, Any]], dict[str, object]],
     names: Mapping[str, str] | None = None,
 ) -> Iterator[RawRecord]:
-    """Replace the values of records by those that `build` returns; a `RowError` becomes a problem of the record."""
+    """Yield the records with the values that `build` returns; a `RowError` becomes a problem of the record."""
     for record in records:
         if record.values is None:
             yield record
@@ -37,7 +37,7 @@ def convert_records(
 
 
 def build_answer_values(texts: Sequence[object], unknown: int, stereotype: int, correct: object) -> dict[str, object]:
-    """Return the values of the three answers by role; the numbers are indexes of `texts`.
+    """Return the texts of the three answers by role; `unknown`, `stereotype` and `correct` are indices of `texts`.
 
     >>> build_answer_values(["Ann", "Not known", "Bob"], unknown=1, stereotype=2, correct=1)["anti_stereotype"]
     'Ann'
@@ -55,7 +55,9 @@ def build_answer_values(texts: Sequence[object], unknown: int, stereotype: int, 
 
 
 def find_stereotyped_answer(stereotyped: Sequence[bool], unknown: int, *, negative: bool) -> int:
-    """Return the index of the stereotypical answer: the stereotyped person for negative questions, else the other one.
+    """Return the index of the stereotypical answer.
+
+    For negative questions this answer is the stereotyped person, for non-negative questions the other person.
 
     >>> find_stereotyped_answer([True, False, False], unknown=2, negative=False)
     1
@@ -69,7 +71,7 @@ def find_stereotyped_answer(stereotyped: Sequence[bool], unknown: int, *, negati
 
 
 def find_unknown_answer(unknown: Sequence[bool]) -> int:
-    """Return the index of the answer "unknown"."""
+    """Return the index of the answer "unknown"; `unknown` says for each answer whether it means "unknown"."""
     if sum(unknown) != 1 or len(unknown) != 3:
         raise RowError("contradictory-roles", "", f'must have one answer "unknown" of three, not {sum(unknown)}')
     return list(unknown).index(True)

@@ -1,14 +1,15 @@
-"""Readers of BBQ and of MBBQ, which has the same fields in other languages.
+"""Readers of BBQ, and of MBBQ, which has the same fields as BBQ in other languages.
 
-In BBQ, the stereotypical answer is the column `target_loc` of `analysis_scripts/additional_metadata.csv`, as in the
-script of the authors, because the labels of the answers do not always match the stereotyped groups. `target_loc`
-already depends on the polarity of the question. 16 rows have no number and are left out. As in that script, items in
-which people have names form separate categories.
+In BBQ, the column `target_loc` of `analysis_scripts/additional_metadata.csv` gives the index of the stereotypical
+answer. The script of the authors uses this column, too, because the labels of the answers do not always match the
+stereotyped groups. `target_loc` already depends on the polarity of the question. 16 rows have no value in this column
+and are omitted. As in the script of the authors, items in which people have names form separate categories.
 
-MBBQ has no such file. The stereotypical answer is the only person whose label is a stereotyped group; for a
-non-negative question, it is the other person. The groups F and M correspond to labels such as woman, meisje and erkek
-çocuk. In twelve Spanish rows both people have the label `chico`; there, the words of the answers are used. Items are
-numbered within their question, because the questions of Gender_identity have another order in Spanish.
+MBBQ has no metadata file. For a negative question, the stereotypical answer is the only person whose label is a
+stereotyped group; for a non-negative question, it is the other person. The groups F and M correspond to labels such as
+woman, meisje and erkek çocuk. In twelve Spanish rows, both people have the label `chico`; for these rows, the words of
+the answers are used. Items are numbered within their question, because the questions of Gender_identity have another
+order in Spanish.
 """
 
 import csv
@@ -60,7 +61,7 @@ def read_json_rows(path: Path) -> Iterator[RawRecord]:
 
 
 def parse_bbq(path: Path, language: str) -> Iterator[RawRecord]:
-    """Return the records of a file of BBQ; the metadata file is read as well."""
+    """Return the records of a file of BBQ; the metadata file is also read."""
     targets = _read_targets(_find_metadata(path))
 
     def build(values: Mapping[str, Any]) -> dict[str, object]:
@@ -133,20 +134,20 @@ def _flag_stereotyped(values: Mapping[str, Any], unknown: int) -> list[bool]:
 
 
 def _normalise_group(label: str) -> str:
-    """Return a label in a uniform spelling, without spaces; words for women are `f`, words for men `m`."""
+    """Return a label in a uniform spelling, without spaces; words for women become `f`, words for men become `m`."""
     plain = label.replace(" ", "").casefold()
     return "f" if plain in _FEMALE else "m" if plain in _MALE else plain
 
 
 def _find_metadata(path: Path) -> Path:
-    """Return the metadata file, in its folder of the repository or in the folder of the data file."""
+    """Return the path of the metadata file: in its folder of the repository, or next to the data file."""
     released = path.parent.parent / "analysis_scripts" / METADATA
     return released if released.is_file() else find_companion(path, METADATA, "missing-field")
 
 
 @lru_cache(maxsize=1)
 def _read_targets(path: Path) -> dict[tuple[str, str, str], tuple[int | None, bool]]:
-    """Map category, example and question to the index of the stereotypical answer, and whether people have names."""
+    """Map (category, example, question) to (index of the stereotypical answer, whether people have names)."""
     reader = csv.DictReader(io.StringIO(read_text(path), newline=""))
     try:
         columns, rows = list(reader.fieldnames or ()), list(reader)

@@ -1,11 +1,12 @@
 """Readers of controls for the gender pairs of CrowS-Pairs, and of a Slovak data set (both Pikuliak et al. 2023).
 
-A file of controls has one column for each gender pair of `crows_revised.csv`, in the same order: the two sentences of
-the pair, then those of one or two controls. Most cells are empty. A control has the same groups and the opposite
-stereotype or a negated statement. Its first sentence is about the group of the more stereotypical sentence.
+A file of controls has one column for each gender pair of `crows_revised.csv`, in the order of that file. A column has
+the two sentences of the pair, followed by the two sentences of each of its one or two controls. Most cells are empty. A
+control is about the same groups as its pair, with the opposite stereotype or a negated statement. The first sentence of
+a control is about the group of the pair's more stereotypical sentence.
 
-The Slovak file has four sentences per row, with brackets around a word: the stereotype and its opposite for the
-stereotyped group, then the same two for the other group.
+The Slovak file has four sentences per row, with brackets around a word: the stereotype and its opposite about the
+stereotyped group, then the stereotype and its opposite about the other group.
 """
 
 from collections.abc import Iterator
@@ -16,13 +17,13 @@ from tiltmeter.datasets.readers.crows_editions import parse_revised
 from tiltmeter.datasets.readers.csv_records import read_records, read_rows
 from tiltmeter.datasets.readers.decoded_text import find_companion
 
-# The gender of the person in the stereotypical sentence, and the corresponding direction in CrowS-Pairs.
+# Maps the gender of the person in the stereotypical sentence to the direction in CrowS-Pairs.
 _DIRECTIONS = {"M": "antistereo", "F": "stereo"}
 _REVISED = "crows_revised.csv"
 
 
 def parse_controls(path: Path, language: str) -> Iterator[RawRecord]:
-    """Yield the controls of a file such as `crows_negation.csv`; a second control has the id of its pair and /2."""
+    """Yield the controls in a file such as `crows_negation.csv`; the id of a pair's second control ends with /2."""
     revised = find_companion(path, _REVISED, "bad-controls")
     pairs = [record.values for record in parse_revised(revised, language) if record.values is not None]
     gender = [pair for pair in pairs if pair["bias_type"] == "gender"]
@@ -41,7 +42,7 @@ def parse_controls(path: Path, language: str) -> Iterator[RawRecord]:
 
 
 def parse_slovak(path: Path, language: str) -> Iterator[RawRecord]:
-    """Return the pairs of `slovak_gender.csv`: the stereotype about the stereotyped group and about the other one."""
+    """Return the pairs of `slovak_gender.csv`: the stereotype about the stereotyped group and about the other group."""
     return _parse_slovak_pairs(path, language, "veta1", "veta3")
 
 

@@ -1,7 +1,7 @@
-"""Readers of translations and revisions of CrowS-Pairs; ids are row numbers of the original.
+"""Readers of translations and revisions of CrowS-Pairs; ids are row numbers of the original data set.
 
 As in the original, `sent_more` is always the more stereotypical sentence. Some files have pairs with a missing
-sentence, which are left out, and bias types that are misspelt or in French.
+sentence; these pairs are omitted. Some files have bias types that are misspelt or in French; these are corrected.
 """
 
 from collections.abc import Callable, Iterator
@@ -15,7 +15,7 @@ from tiltmeter.forms import Problem
 
 _COLUMNS = {"more": "sent_more", "less": "sent_less", "direction": "stereo_antistereo", "bias_type": "bias_type"}
 _BIAS_TYPES = {"autre": "other", "Race-color": "race-color"}
-# Directions that some files have in the column of bias types.
+# Values that belong to the column of directions, but that some files have in the column of bias types.
 _NO_TYPES = ("stereo", "antistereo")
 
 
@@ -68,7 +68,7 @@ def _read_edition(
 
 
 def _normalise_record(record: RawRecord) -> RawRecord:
-    """Return the record with a uniform bias type; without values if a sentence is missing."""
+    """Return the record with a uniform spelling of the bias type; `values` is None if a sentence is missing."""
     if record.values is None:
         return record
     missing = [side for side in ("more", "less") if not str(record.values[side]).strip()]

@@ -12,9 +12,9 @@ _KEYS = {"direction": "direction", "bias_type": "bias_type", **_NAMES}
 
 
 def parse(path: Path, language: str) -> Iterator[RawRecord]:
-    """Yield the records of a file such as `japanese.json`; ids are positions from 0, the same in all languages.
+    """Yield the records of a file such as `japanese.json`; ids are indices in the list and agree in all languages.
 
-    `bias_score` is the number of annotators of CrowS-Pairs (of five) who found a bias in the English pair.
+    `bias_score` says how many of the five annotators of CrowS-Pairs found a bias in the English pair.
     """
     pairs = read_document(path)
     if not isinstance(pairs, list):

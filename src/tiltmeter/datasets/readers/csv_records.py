@@ -1,4 +1,4 @@
-"""The rows and records of CSV files."""
+"""Read rows and records from CSV files."""
 
 import csv
 import io
@@ -10,13 +10,13 @@ from tiltmeter.datasets.readers.decoded_text import read_text
 from tiltmeter.forms import Problem
 
 Complete = Callable[[int, dict[str, object]], dict[str, object]]
-"""A function from the row number (from 0) and the values of a row to the values of a record."""
+"""A function that takes the row index (from 0) and the values of a row, and returns the complete values of a record."""
 
 
 def read_rows(
     path: Path, *, delimiter: str = ",", decode: Callable[[Path], str] = read_text
 ) -> Iterator[tuple[str, list[str]]]:
-    """Yield the rows of a CSV file, without empty ones, each with its location ("line 3")."""
+    """Yield (location, values) for each row of a CSV file that is not empty; a location is, for example, "line 3"."""
     # newline="" keeps line breaks inside quoted values.
     reader = csv.reader(io.StringIO(decode(path), newline=""), delimiter=delimiter, strict=True)
     try:
@@ -46,7 +46,10 @@ def read_records(
     delimiter: str = ",",
     decode: Callable[[Path], str] = read_text,
 ) -> Iterator[RawRecord]:
-    """Yield a record for each row; `names` maps fields to columns, `decode` returns the text of a file."""
+    """Yield a record for each row.
+
+    `names` maps fields to columns. `complete` adds the missing fields. `decode` reads the text of the file.
+    """
     rows = read_rows(path, delimiter=delimiter, decode=decode)
     header = read_header(rows)
     require_columns(header, names.values())
@@ -60,7 +63,7 @@ def read_records(
 
 
 def require_columns(header: Sequence[str], columns: Iterable[str], file: str = "") -> None:
-    """Raise an error if a column is missing in the header; `file` is the name of another file than the one read."""
+    """Raise an error if a column is missing in the header; `file` names the file if it is not the data file itself."""
     for column in columns:
         if column not in header:
             where = f" in {file}" if file else ""

@@ -15,9 +15,10 @@ from tiltmeter.datasets.raw_records import BrokenFileError
 from tiltmeter.datasets.upstream_files import is_pinned
 from tiltmeter.text_files import read_bytes
 
-# The maximum size in bytes, and the maximum number of operations; the published frames have 3 MB and 60,000.
+# The maximum size of a pickle in bytes, and its maximum number of operations. The published files have up to 3 MB and
+# 60,000 operations.
 _LARGEST, _MOST_OPERATIONS = 1 << 26, 3_000_000
-# Operations with an index into the memo, which allocate memory up to that index.
+# Pickle operations with an index into the memo. They allocate memory up to this index.
 _PLACES = ("PUT", "BINPUT", "LONG_BINPUT")
 _NOT_IN_FRAMES = ("NEXT_BUFFER", "READONLY_BUFFER", "PERSID", "BINPERSID")
 
@@ -67,9 +68,9 @@ class _Unpickler(pickle.Unpickler):
 
 
 def read_columns(path: Path) -> dict[str, list[object]]:
-    """Return the columns of a pickled DataFrame by name."""
+    """Return the columns of a pickled DataFrame, as a mapping from column name to values."""
     content = read_bytes(path, _LARGEST)
-    if not is_pinned(path):  # the check takes longer than loading
+    if not is_pinned(path):  # pinned files are safe, and the check takes longer than loading
         _reject_excessive_memory(content)
     try:
         frame = _Unpickler(io.BytesIO(content)).load()
@@ -84,7 +85,7 @@ def read_columns(path: Path) -> dict[str, list[object]]:
 
 
 def _reject_excessive_memory(content: bytes) -> None:
-    """Raise an error if a pickle would allocate much more memory than a table of its size; nothing is loaded."""
+    """Raise an error if loading a pickle would allocate much more memory than its size justifies; do not load it."""
     operations = 0
     try:
         for opcode, argument, _ in pickletools.genops(content):
@@ -99,9 +100,9 @@ def _reject_excessive_memory(content: bytes) -> None:
 
 
 def _extract_columns(frame: Any) -> dict[str, list[object]]:
-    # The block manager has the blocks, and the labels of columns and rows. A block has values (one row per column), the
-    # slice of its columns and the number of dimensions. The state of an array is: version, shape, dtype, order,
-    # elements.
+    # The block manager contains the blocks and the labels of columns and rows. A block contains an array of values (one
+    # array row per column), the slice of its columns and the number of dimensions. The state of an array is (version,
+    # shape, dtype, order, elements).
     blocks, (labels, _rows) = frame.state["_mgr"].arguments
     names = _list_elements(labels.arguments[1]["data"])
     columns: dict[str, list[object]] = {}

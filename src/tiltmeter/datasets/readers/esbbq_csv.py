@@ -1,8 +1,8 @@
 """Reader of EsBBQ and CaBBQ.
 
-The third answer is the placeholder `unknown`, for which the authors accept nine wordings. Here each template gets one
-wording, by its number, so that there are three answers as in BBQ. The group of a person is the last word of the label;
-the column `question_type` must agree with it.
+The third answer is the placeholder `unknown`, for which the authors accept nine wordings. Here, the number of the
+template selects one wording, so that there are three answers as in BBQ. The group of a person is the last word of the
+label; the column `question_type` must agree with the group.
 """
 
 from collections.abc import Iterator, Mapping

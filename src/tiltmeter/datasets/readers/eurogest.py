@@ -5,7 +5,7 @@ of `prompt_scaffolds.csv`: *he said* and *she said*, or *the man said* and *the 
 does not differ from *she said*. `…_sensitive.csv` has sentences in the masculine and the feminine form; its header has
 two rows.
 
-Ids are row numbers, the same in all languages.
+Ids are row numbers and agree in all languages.
 """
 
 import re
@@ -19,8 +19,8 @@ from tiltmeter.datasets.readers.decoded_text import find_companion
 from tiltmeter.forms.frames import SENTENCE, find_frame_problem
 
 SCAFFOLDS = "prompt_scaffolds.csv"
-# Quotation marks as in the script of the authors, except that the script does not close Portuguese quotations and opens
-# Lithuanian ones with the closing mark.
+# Quotation marks as in the script of the authors, with two corrections: the script does not close Portuguese
+# quotations, and it opens Lithuanian quotations with the closing mark.
 _QUOTATIONS = {
     f'"{SENTENCE}",': "en ca fi it pt",
     f"„{SENTENCE}“,": "bg de lt",
@@ -45,7 +45,7 @@ _STEREOTYPE = re.compile(r"([0-9]{1,2})(\.0)?")
 
 
 def parse_sentences(path: Path, language: str) -> Iterator[RawRecord]:
-    """Yield the neutral sentences of a language, without final punctuation, with the frames of the language."""
+    """Yield the sentences that do not show the speaker's gender, without final punctuation, with their frames."""
     male, female = _select_frames(path, language)
     column = "GEST_sentence" if language == "en" else _get_language_name(language)
     rows = read_rows(path)
@@ -62,7 +62,7 @@ def parse_sentences(path: Path, language: str) -> Iterator[RawRecord]:
 
 
 def parse_pairs(path: Path, language: str) -> Iterator[RawRecord]:
-    """Yield the pairs of a language."""
+    """Yield the pairs of a masculine and a feminine sentence in a language."""
     rows = read_rows(path)
     header, _second_header = read_header(rows), read_header(rows)
     name = _get_language_name(language)
@@ -82,7 +82,7 @@ def parse_pairs(path: Path, language: str) -> Iterator[RawRecord]:
 
 
 def _build_common_fields(values: list[str], header: list[str]) -> dict[str, object]:
-    """Return id and stereotype; a stereotype that is not a number is returned unchanged, for validation to report."""
+    """Return id and stereotype; a stereotype that is not a number stays unchanged, so that validation reports it."""
     stereotype = values[header.index("stereotype_number")]
     match = _STEREOTYPE.fullmatch(stereotype)
     return {"id": values[0], "stereotype": int(match[1]) if match else stereotype}

@@ -1,9 +1,9 @@
-"""Reader of MT-GenEval: plain files, parallel line by line.
+"""Reader of MT-GenEval: text files; line n of a source file corresponds to line n of its reference files.
 
 A file of the part `sentences`, such as `geneval-sentences-feminine-test.en_es.en`, has the English sources of one
-gender; the references of both genders are in files `….es`. A file of the part `context`,
+gender; the references of both genders are in the files that end with `.es`. A file of the part `context`,
 `geneval-context-…-2to1-test.en_es.en`, has a context and a sentence on each line, separated by `<sep>`; the references
-are in `…-original-…` and `…-flipped-…`. A few lines have no context before `<sep>`.
+are in the files `…-original-…` and `…-flipped-…`. A few lines have no context before `<sep>`.
 
 The files do not state the gender of a context. It is masculine if all pronouns of the context are masculine, feminine
 if all are feminine, and otherwise unknown.
@@ -39,7 +39,7 @@ def parse(path: Path, language: str) -> Iterator[RawRecord]:
 
 
 def detect_pronoun_gender(context: str) -> str:
-    """Return the gender of the pronouns in an English text; unknown if there are none, or both genders.
+    """Return the gender of the pronouns in an English text; "unknown" without pronouns or with both genders.
 
     >>> detect_pronoun_gender("She sold her roses."), detect_pronoun_gender("She met him.")
     ('feminine', 'unknown')
@@ -92,9 +92,9 @@ def _parse_contexts(path: Path, language: str) -> Iterator[RawRecord]:
 
 
 def _read_parallel_lines(path: Path) -> Iterator[tuple[int, tuple[str, str, str]]]:
-    """Yield the lines of a file and of its two reference files, numbered from 1."""
+    """Yield (line number from 1, lines of the source file and of its two reference files)."""
     paths = [path, *(find_companion(path, name, _BAD) for name in list_reference_names(path.name))]
-    # Not splitlines(), because some lines contain U+0085 and similar characters.
+    # Do not use splitlines(), because some lines contain U+0085 and similar characters.
     columns = [read_text(file).removesuffix("\n").split("\n") for file in paths]
     for other, lines in zip(paths[1:], columns[1:], strict=True):
         if len(lines) != len(columns[0]):

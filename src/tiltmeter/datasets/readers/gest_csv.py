@@ -1,4 +1,4 @@
-"""Readers of GEST: CSV files of sentences, and of gendered translations in all languages."""
+"""Readers of GEST: a CSV file of sentences, and a CSV file of gendered translations into all languages."""
 
 import re
 from collections.abc import Iterator
@@ -24,7 +24,7 @@ def parse_pairs(path: Path, language: str) -> Iterator[RawRecord]:
 
 
 def _complete(number: int, values: dict[str, object]) -> dict[str, object]:
-    """Add the id, and convert the stereotype to a number; other values are left for validation to report."""
+    """Add the id and convert the stereotype to a number; an invalid stereotype stays, so that validation reports it."""
     stereotype = values["stereotype"]
     if re.fullmatch("[0-9]{1,2}", str(stereotype)):
         stereotype = int(str(stereotype))

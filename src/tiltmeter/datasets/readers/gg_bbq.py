@@ -1,8 +1,8 @@
 """Reader of GG-BBQ: a file for each condition, with the labels of the answers as the text of a Python dictionary.
 
-Transgender people have the label non_binary, but trans as stereotyped group. The files do not name templates: items
-with the same question have the same template, and so do the negative and the non-negative question about a context,
-which follow each other.
+For transgender people, the label is non_binary, but the stereotyped group is trans. The files do not name templates.
+Items with the same question are assumed to have the same template. The negative and the non-negative question about a
+context also have the same template; they follow each other in the file.
 """
 
 import json

@@ -20,7 +20,7 @@ def read_jsonl(path: Path, language: str | None = None) -> list[Item]:
 
 def parse(path: Path, language: str | None = None) -> Iterator[RawRecord]:
     """Yield the records of a JSONL file; empty lines are skipped."""
-    # Not splitlines(), which also splits at U+2028 and similar characters inside a text.
+    # Do not use splitlines(), which also splits at U+2028 and similar characters inside a text.
     for number, line in enumerate(read_text(path).split("\n"), start=1):
         if line.strip():
             yield _parse_line(line, f"line {number}", language)
@@ -84,7 +84,7 @@ def _find_decomposed(values: dict[str, Any]) -> list[str]:
 
 
 def write_jsonl(items: Iterable[Item], path: Path) -> None:
-    """Write items as JSONL, atomically."""
+    """Write items to a JSONL file; the file is replaced atomically."""
     with write_atomically(path) as part, part.open("w", encoding="utf-8", newline="\n") as file:
         file.writelines(format_line(item) + "\n" for item in items)
 

@@ -1,8 +1,7 @@
 """Reader of KoBBQ: tab-separated files with the choices as a list and the biased answer as a text.
 
-    age-001a-002-amb-bsd    category, template and variant, people, condition, biased or counter-biased question
-
-In the file of all samples, ids have a sixth part: the order of the choices.
+An id such as `age-001a-002-amb-bsd` has five parts: category, template with variant, people, condition, and whether the
+question is biased or counter-biased. In the file of all samples, ids have a sixth part: the order of the choices.
 """
 
 import re

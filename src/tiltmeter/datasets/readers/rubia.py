@@ -10,7 +10,7 @@ _NAMES = {"id": "", "more": "pro-trope", "less": "anti-trope", "bias_type": "dom
 
 
 def parse(path: Path, language: str) -> Iterator[RawRecord]:
-    """Return the records of `rubia.tsv`; subtypes begin with their domain, because domains share names of tasks."""
+    """Return the records of `rubia.tsv`; a subtype begins with its domain, because two domains may have equal tasks."""
 
     def complete(_number: int, values: dict[str, object]) -> dict[str, object]:
         return values | {"language": language, "subtype": f"{values['bias_type']}: {values['subtype']}"}

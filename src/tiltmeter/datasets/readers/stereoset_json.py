@@ -18,7 +18,7 @@ _NAMES = {
 
 
 def parse_whole_sentences(path: Path, language: str) -> Iterator[RawRecord]:
-    """Yield the records of a translation whose sentences are not the contexts with a word filled in."""
+    """Yield the records of a translation whose sentences differ from the contexts with a word filled in."""
     for record in parse(path, language):
         if record.values is None or record.values["part"] != "intrasentence":
             yield record

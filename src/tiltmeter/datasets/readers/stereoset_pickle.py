@@ -17,7 +17,7 @@ _NAMES = {
 
 
 def parse(path: Path, language: str) -> Iterator[RawRecord]:
-    """Yield the records of a file such as `df_intrasentence_de.pkl`; files with columns of words are intrasentence."""
+    """Yield the records of a file such as `df_intrasentence_de.pkl`; intrasentence files have columns of words."""
     columns = read_columns(path)
     part = "intrasentence" if "c1_word" in columns else "intersentence"
     fields = {ours: theirs for ours, theirs in _FIELDS.items() if ours != "word" or part == "intrasentence"}

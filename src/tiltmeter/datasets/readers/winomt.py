@@ -26,7 +26,7 @@ def parse(path: Path, language: str) -> Iterator[RawRecord]:
 
 
 def _read_casting(path: Path, known: set[str]) -> Mapping[str, str]:
-    """Return the lines of the files `en_pro.txt` and `en_anti.txt`, with `pro` or `anti`."""
+    """Return a mapping from the lines of `en_pro.txt` and `en_anti.txt` to `pro` or `anti`."""
     casting: dict[str, str] = {}
     for value in (PRO, ANTI):
         companion = find_companion(path, f"{path.stem}_{value}{path.suffix}", _BAD)

@@ -1,4 +1,4 @@
-"""Tests of translation systems, one module per form of item: the text to translate, and the scoring of translations."""
+"""Tests of translation systems. Each form of item has a module with the text to translate and the scoring."""
 
 from functools import cache
 
@@ -10,7 +10,7 @@ __all__ = ["TranslationTest", "list_translation_tests"]
 
 @cache
 def list_translation_tests() -> dict[str, TranslationTest]:
-    """Return all tests by the form of their items."""
+    """Return a mapping from each form of items to its test."""
     return load_components(
         "translation_tests", find_package_objects(__name__, "TEST"), TranslationTest, lambda test: str(test.form)
     )

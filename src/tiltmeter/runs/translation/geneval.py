@@ -1,8 +1,8 @@
 """The test of MT-GenEval: does a translation contain words that only the reference with the wrong gender has?
 
-This is the published metric (Currey et al. 2022, accuracy_metric.py). Two references differ in gender; the words that
-only one of them has are compared with the translation. A translation is incorrect if it has a word of the wrong
-reference, otherwise correct, even if it has no word of either.
+This is the published metric (Currey et al. 2022, accuracy_metric.py). Each item has two references that differ in
+gender. A translation is incorrect if it contains a word that occurs only in the reference with the wrong gender.
+Otherwise it is correct, even if it contains no word that occurs in only one reference.
 """
 
 import re
@@ -31,14 +31,14 @@ def split_sentences(text: str) -> list[str]:
 
 
 def find_gender_words(item: GenevalItem, translation: str) -> tuple[frozenset[str], frozenset[str]]:
-    """Return the words of a translation that only the correct reference has, and those of the incorrect one."""
+    """Return the words of a translation that occur only in the correct, and those only in the incorrect reference."""
     correct, incorrect = extract_reference_words(item.correct), extract_reference_words(item.incorrect)
     words = extract_reference_words(translation)
     return words & (correct - incorrect), words & (incorrect - correct)
 
 
 def remove_context(item: GenevalItem, translation: str) -> str | None:
-    """Return the translation of the item's source without its context; None if they cannot be separated."""
+    """Return the translation without its context sentences; None if the context cannot be separated."""
     if not item.context:
         return translation
     own = len(split_sentences(item.source))
@@ -49,7 +49,7 @@ def remove_context(item: GenevalItem, translation: str) -> str | None:
 
 
 def build_source_text(item: GenevalItem) -> str:
-    """Return the text to translate: the source, after its context if it has one."""
+    """Return the text to translate: the context, if the item has one, followed by the source sentence."""
     return f"{item.context} {item.source}" if item.context else item.source
 
 

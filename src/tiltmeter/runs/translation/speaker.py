@@ -1,4 +1,4 @@
-"""The test of GEST: the grammatical gender of the speaker in translations, or of a person in English ones."""
+"""The test of GEST: the grammatical gender of the speaker in translations; in English, of a third-person pronoun."""
 
 import math
 from collections.abc import Sequence

@@ -19,13 +19,13 @@ from tiltmeter.translators.translator_protocol import SOURCE
 
 GEST_MT = "gest-mt"
 LATEST = "1.1"
-# The suffix of benchmarks whose sentences can be translated into any language.
+# The suffix in the names of benchmarks whose sentences can be translated into any language.
 SUFFIX = "-mt"
 
 
 @dataclass(frozen=True, slots=True)
 class TranslationTask:
-    """The items of one part, translated in one direction."""
+    """The items of one part that are to be translated from one language into another."""
 
     benchmark: str
     test: TranslationTest
@@ -37,19 +37,19 @@ class TranslationTask:
 
     @property
     def items(self) -> Sequence[Any]:
-        """The items."""
+        """The items of the task."""
         return self.portion.items
 
     def texts(self) -> list[str]:
-        """Return the text to translate of each item."""
+        """Return for each item the text to translate."""
         return [self.test.text(item) for item in self.items]
 
     def label(self) -> dict[str, str]:
-        """Return the columns that identify the task."""
+        """Return the names and values of the columns that identify the task in tables."""
         return {"benchmark": self.benchmark, "part": self.part, "language": self.direction.label}
 
     def describe(self) -> DataEntry:
-        """Return the entry in the manifest; `item_language` is the language of the items in their data set."""
+        """Return the task's entry for the manifest; `item_language` is the language of the items in their data set."""
         form, module = self.test.form, self.test.measures
         return DataEntry(
             benchmark=self.benchmark,
@@ -71,7 +71,7 @@ class TranslationTask:
 
 @dataclass(frozen=True, slots=True)
 class TranslationTarget:
-    """All tasks of a specification."""
+    """All tasks of a specification such as `gest-mt:sk,uk`."""
 
     benchmark: str
     source: str
@@ -81,7 +81,7 @@ class TranslationTarget:
 
     @property
     def directions(self) -> list[Direction]:
-        """The distinct directions."""
+        """The directions of all tasks, without duplicates."""
         return list(dict.fromkeys(task.direction for task in self.tasks))
 
     def list_tasks(self, direction: Direction) -> list[TranslationTask]:
@@ -89,7 +89,7 @@ class TranslationTarget:
         return [task for task in self.tasks if task.direction == direction]
 
     def texts(self, direction: Direction | None = None) -> list[str]:
-        """Return the texts to translate, in one direction or in all."""
+        """Return the texts to translate in one direction; in all directions if `direction` is None."""
         return [text for task in self.tasks if direction in (None, task.direction) for text in task.texts()]
 
     def limit_items(self, limit: int | None) -> "TranslationTarget":
@@ -100,24 +100,24 @@ class TranslationTarget:
         return replace(self, tasks=tuple(tasks))
 
     def list_portions(self) -> list[Portion]:
-        """Return the items of each task with the label of the task."""
+        """Return one portion for each task, with the items and the label of the task."""
         return [
             replace(task.portion, name=self.benchmark, part=task.part, language=task.direction.label)
             for task in self.tasks
         ]
 
     def describe(self) -> list[DataEntry]:
-        """Return the entries in the manifest."""
+        """Return the entries of all tasks for the manifest."""
         return [task.describe() for task in self.tasks]
 
 
 def list_editions(on: str) -> tuple[str, ...]:
-    """Return the editions that a file may be for, the latest first."""
+    """Return the editions of the data set that a file of translations may belong to, the latest edition first."""
     return tuple(sorted(EDITIONS, reverse=True)) if parse_spec(on).name == GEST_MT else (LATEST,)
 
 
 def reject_edition(on: str, edition: str | None) -> None:
-    """Raise a UsageError for an edition of a data set other than GEST."""
+    """Raise a UsageError if an edition is requested for a data set other than GEST."""
     if edition is not None and parse_spec(on).name != GEST_MT:
         raise UsageError(f"{on} has no editions; use {GEST_MT}, or remove --edition.")
 
@@ -157,13 +157,13 @@ def load_target(on: str, edition: str) -> TranslationTarget:
 
 
 def _parse_direction(language: str) -> Direction:
-    """Parse a language of a specification: `sk` is from English, `tr-en` from Turkish into English."""
+    """Parse the language of a specification: `sk` means English to Slovak, `tr-en` means Turkish to English."""
     source, _, target = language.rpartition("-")
     return Direction(source, target) if source and target == SOURCE else Direction(SOURCE, language)
 
 
 def _find_source(on: str, spec: Spec, edition: str) -> str:
-    """Return the data set or file with the texts of a specification."""
+    """Return the data set or file that contains the texts to translate for a specification."""
     if spec.path is not None:
         return str(spec.path)
     if spec.name == GEST_MT:
@@ -186,6 +186,6 @@ def _find_source(on: str, spec: Spec, edition: str) -> str:
 
 
 def _is_translated_by_name(name: str) -> bool:
-    """Return whether a data set is only for translation systems and keeps its own name."""
+    """Return whether a data set is only for translation systems, so that its name needs no suffix."""
     form = DATASETS[name].form
     return form in list_translation_tests() and form != "gest"

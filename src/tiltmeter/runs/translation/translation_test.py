@@ -19,11 +19,12 @@ class Direction(NamedTuple):
 
     @property
     def label(self) -> str:
-        """The language in results: the target, or `tr-en` if the source is not English."""
+        """The value of `language` in results: the target language, or `tr-en` if the source is not English."""
         return self.target if self.source == "en" else f"{self.source}-{self.target}"
 
 
-# For each item with its translation, in order: its scores, or the reason why it has none. Undetermined scores are NaN.
+# One element for each item, in the order of the items: the scores of its translation, or the reason why there are none.
+# An undetermined score is NaN.
 ScoredTranslations = Sequence[tuple[Score, ...] | str]
 Scorer = Callable[[Sequence[Any], Sequence[str]], ScoredTranslations]
 
@@ -32,13 +33,13 @@ Scorer = Callable[[Sequence[Any], Sequence[str]], ScoredTranslations]
 class TranslationTest:
     """How items of one form test a translation system.
 
-    - `measures` is the module of measures of the scores.
+    - `measures` is the name of the module that measures the scores.
     - `text(item)` returns the text to translate.
     - `open(gender_from, direction)` returns the function that scores translations, or raises a UsageError for an
       unsupported language.
     - `protocol(gender_from)` returns the name of the protocol.
-    - `in_target` says whether the items are in the language of the translations, because they have references;
-      otherwise they are in the language of the text.
+    - `in_target` says whether the data set lists the items under the target language, because the items have
+      references; otherwise it lists them under the source language.
     """
 
     form: str

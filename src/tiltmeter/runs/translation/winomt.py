@@ -2,7 +2,7 @@
 
 As in the published protocol (Stanovsky et al. 2019), the noun is found by word alignment, and its gender is read from
 the noun and its article. The aligner is eflomal instead of fast_align, and rules (`gender/nouns`) replace the tagger. A
-noun whose gender is unknown counts as wrong, as published; such nouns are also counted.
+noun whose gender is unknown counts as wrong, as in the paper; the number of these nouns is also reported.
 """
 
 from collections import Counter, defaultdict
@@ -21,15 +21,16 @@ from tiltmeter.translators.word_alignment import AlignedPair, Token, find_aligne
 PROTOCOL = "aligned-nouns"
 _GENDERS = {"masculine": MALE, "feminine": FEMALE, "neutral": NEUTRAL}
 _APOSTROPHES = "'’"
-# A word is usual for an entity if they are linked in at least this share and this number of its sentences.
+# A word is usual for an entity if the alignment links them in at least this share and this number of the entity's
+# sentences.
 _USUAL = 0.05
 _OFTEN = 3
-# Words with the same first letters count as forms of one word.
+# Words whose first letters are equal, up to this number of letters, count as forms of one word.
 _STEM = 5
 
 
 def find_entity_tokens(item: WinoMTItem) -> set[int]:
-    """Return the positions of the entity's words among the tokens of its sentence.
+    """Return the indices of the tokens in the item's sentence that belong to the entity (the person's noun).
 
     >>> item = WinoMTItem("1", "en", "male", "tree surgeon", 2, "Our (old) tree surgeon sang.")
     >>> sorted(find_entity_tokens(item))
@@ -41,7 +42,7 @@ def find_entity_tokens(item: WinoMTItem) -> set[int]:
 
 
 def find_usual_words(items: Sequence[WinoMTItem], aligned: Sequence[AlignedPair]) -> dict[str, set[str]]:
-    """Return for each entity the stems of words that are linked with it in at least 5% of its sentences."""
+    """Return for each entity the stems of its usual words: words often linked with the entity by the alignment."""
     counts: dict[str, Counter[str]] = defaultdict(Counter)
     sentences = Counter(item.entity for item in items)
     for item, pair in zip(items, aligned, strict=True):
@@ -60,10 +61,10 @@ def read_gender(
     rules: NounRules,
     usual: Collection[str] = (),
 ) -> NounGender:
-    """Return the gender of the first word linked with the entity for which a rule decides.
+    """Return the gender of the first word that is linked with the entity and whose gender a rule can determine.
 
-    In possessives an entity may be linked with the possessed thing, which is a rare word for it. If no linked word has
-    one of the `usual` stems, the words of the translation that have one are used instead, if any.
+    In possessives, the alignment may link an entity with the possessed thing, which is an unusual word for the entity.
+    If no linked word has one of the `usual` stems, the words of the translation with a usual stem are used instead.
     """
     entity = find_entity_tokens(item)
     linked = aligned.linked(entity, both=True) or aligned.linked(entity, both=False)
@@ -80,7 +81,7 @@ def _stem_word(token: Token) -> str:
 
 
 def _add_apostrophe(text: str, token: Token) -> str:
-    """Return the word with the apostrophe of an elided article: l'."""
+    """Return the word of a token; an elided article includes its apostrophe, as in l'."""
     after = text[token.end : token.end + 1]
     return f"{token.text}'" if after and after in _APOSTROPHES else token.text
 
