@@ -118,7 +118,7 @@ def _perturb_items(portion: Portion, name: str | None) -> Portion:
         return portion
     perturbations = get_benchmark(portion.form).perturbations
     if name not in perturbations:
-        known = f"choose {' or '.join(perturbations)}" if perturbations else "there are none for its form of items"
+        known = f"choose {' or '.join(perturbations)}" if perturbations else "this type of items has no perturbations"
         raise UsageError(f"{portion.name} has no perturbation {name!r}; {known}.")
     return replace(portion, items=[perturbations[name](item) for item in portion.items])
 
