@@ -24,7 +24,7 @@ import httpx2
 
 from tiltmeter.engine.answer_store import AnswerStore
 from tiltmeter.http_client.client import Client
-from tiltmeter.models.confirmation import AGAIN, WINDOW
+from tiltmeter.models.confirmation import REPEATED, WINDOW
 from tiltmeter.models.endpoint import EndpointModel
 from tiltmeter.models.openai import OpenAiDialect
 from tiltmeter.models.self_test import SelfTestResult
@@ -128,7 +128,7 @@ def by_tiltmeter(address: str, asked: list[Question], concurrency: int) -> None:
     with tempfile.TemporaryDirectory() as folder, AnswerStore(Path(folder) / "answers.sqlite") as store:
         answers = model.answer(asked, kind="causal", store=store, names={}, report=lambda _progress: None)
     # The confirmation repeats some questions after each window.
-    again = AGAIN * math.ceil(len(asked) / WINDOW)
+    again = REPEATED * math.ceil(len(asked) / WINDOW)
     if len(answers) != len(asked) or model.requests_sent != len(asked) + again:
         raise SystemExit(f"{len(answers)} answers by {model.requests_sent} requests for {len(asked)} questions")
 

@@ -107,7 +107,8 @@ def _interrupt() -> int:
 
 @pytest.mark.skipif(os.name != "posix", reason="this system has no SIGINT for one process")
 def test_ctrl_c_ends_the_jobs(causal: str, tmp_path: Path) -> None:
-    plan = write_plan(tmp_path, [causal])
+    # Several seconds of work, so that the signal arrives before the end.
+    plan = write_plan(tmp_path, [causal], ("starter", "starter-pairs", "starter-gest"), limit=200)
     words = [sys.executable, "-m", "tiltmeter", "matrix", str(plan), "--out", str(tmp_path / "out")]
     process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     folder = only(make_matrix(read_plan(plan), tmp_path / "out")).folder

@@ -26,7 +26,7 @@ from tests.examples.written import PAGES, blocks, in_help, inline, lines_of, tex
 from tests.models.chat_served import ChatServer, first
 from tests.models.served import Served, serving
 from tiltmeter.datasets import load_file
-from tiltmeter.making.repair.language_rules import read_rules
+from tiltmeter.making.repair.language_rules import parse_rules
 from tiltmeter.models import checkpoint
 from tiltmeter.models.checkpoint import EMBEDDED, Checkpoint
 
@@ -180,10 +180,9 @@ def test_a_printed_file_of_items_is_read_without_an_error(text: str, tmp_path: P
     assert len(load_file(tmp_path / "mine.jsonl")) == len(text.splitlines())
 
 
-def test_printed_rules_of_repair_and_entry_points_are_valid(tmp_path: Path) -> None:
+def test_printed_rules_of_repair_and_entry_points_are_valid() -> None:
     (rules,) = (block.text for block in blocks("docs/how-to/repair.md") if block.kind == "toml")
-    (tmp_path / "de.toml").write_text(rules, encoding="utf-8")
-    assert read_rules(tmp_path / "de.toml")
+    assert parse_rules(rules, "de.toml")
     (points,) = (block.text for block in blocks("docs/how-to/extending.md") if block.kind == "toml")
     printed = tomllib.loads(points)["project"]["entry-points"]
     source = "".join(file.read_text(encoding="utf-8") for file in Path(tiltmeter.__file__).parent.rglob("*.py"))

@@ -62,7 +62,7 @@ def test_a_run_is_started_before_its_estimate_is_loaded(studio: Served, browser:
         held = Held(page, "**/new-run/estimate")
         page.goto(f"{studio.address}/new-run")
         page.get_by_text("Add a model", exact=True).click()
-        page.get_by_label("Source").select_option("chat")
+        page.locator("[name=where]").select_option("chat")
         page.get_by_label("Name", exact=True).fill(model.removeprefix("chat:").split("@")[0])
         page.get_by_label("Address (only for a server)").fill(model.split("@")[1])
         page.keyboard.press("Enter")

@@ -28,7 +28,7 @@ def test_a_run_continues_when_the_studio_is_killed(browser: Any, tmp_path: Path)
             assert violations(page) == []
             page.get_by_text("Add a model", exact=True).focus()
             page.keyboard.press("Enter")
-            page.get_by_label("Source").select_option("chat")
+            page.locator("[name=where]").select_option("chat")
             page.get_by_label("Name", exact=True).fill(model.removeprefix("chat:").split("@")[0])
             page.get_by_label("Address (only for a server)").fill(model.split("@")[1])
             page.keyboard.press("Enter")
