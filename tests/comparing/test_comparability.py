@@ -207,7 +207,7 @@ def test_no_difference_beyond_the_margin_is_a_result() -> None:
 def test_two_that_differ_too_little_for_so_few_items() -> None:
     words = of_ss(compare([("x", within("a", 58.0, n=200)), ("y", within("b", 52.0, n=200, seed=5))]))
     assert_mentions(
-        words, "inconclusive: intrasentence", "a and b (n=200)", "SS 58.0 and 52.0", "minimum detectable difference"
+        words, "inconclusive: intrasentence", "a and b (n=200)", "SS 58.0 and 52.0", "can detect a difference"
     )
 
 
