@@ -163,7 +163,7 @@ def _judge_difference(
     # This is also the standard error for a model as biased as the baseline, if it disagrees with the baseline on as
     # many items as this model does.
     error = 0.0 if contrast.test == "identical" else contrast.standard_error
-    tolerance = RuleTolerance(None, rule.limit, error, (contrast.clusters or contrast.n) - 1)
+    tolerance = RuleTolerance(None, rule.limit, error, contrast.df)
     group = "".join(f", {name} {value}" for name, value in where.items())
     same = "the two gave the same answers" * (contrast.test == "identical")
     return judge_value(

@@ -56,7 +56,7 @@ def _is_closer(best: Cell, other: Cell, quantity: Quantity, tests: int) -> bool:
         best.values(quantity, items),
         other.values(quantity, items),
         best.labels(quantity, items),
-        best.clusters(quantity, items),
+        best.factors(quantity, items),
         sides=best.sides(quantity, items),
     )
     return tests * result.p_value < ALPHA and result.farther_high < 0

@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 from tiltmeter.datasets.name_suggestions import suggest_name
 from tiltmeter.errors import DataError, UsageError
 from tiltmeter.measures import find_module_scale, list_comparable_quantities
-from tiltmeter.measures.measure import ItemScale, Quantity, select_clusters
+from tiltmeter.measures.factors import Factors, Labels, build_factors
+from tiltmeter.measures.measure import ItemScale, Quantity
 from tiltmeter.measures.records import KEY_COLUMNS, OVERALL, Record, get_base_protocol, split_by_key
-from tiltmeter.measures.standard_errors import Floats, Labels
+from tiltmeter.measures.standard_errors import Floats
 from tiltmeter.printable_text import escape_unsafe
 from tiltmeter.runs.conditions import MeasurementConditions, pool_conditions
 from tiltmeter.runs.manifest import DataSetFiles
@@ -147,11 +148,11 @@ class Cell:
         """Return whether a measure is defined on these items; a two-sided measure needs items of both sides."""
         return quantity.values.is_defined(self.labels(quantity, items), self.sides(quantity, items))
 
-    def clusters(self, quantity: Quantity, items: pd.Index) -> Labels | None:
-        """Return the cluster of each item; None if the items are not clustered for this measure."""
-        known = [name for name in quantity.values.clusters if name in self.attributes.columns]
+    def factors(self, quantity: Quantity, items: pd.Index) -> Factors | None:
+        """Return the factors that items share in this measure; None if they share none."""
+        known = [name for name in quantity.values.factors if name in self.attributes.columns]
         columns = {name: self.attributes[name].loc[items].to_numpy(dtype=object) for name in known}
-        return select_clusters(quantity.values, columns)
+        return build_factors(columns, known)
 
     def get_attributes(self, item: tuple[str, str]) -> dict[str, str]:
         """Return the attributes of an item, such as bias type and target, except its translation."""

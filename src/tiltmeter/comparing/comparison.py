@@ -134,7 +134,7 @@ def _build_differences(
             left.values(quantity, items),
             right.values(quantity, items),
             left.labels(quantity, items),
-            left.clusters(quantity, items),
+            left.factors(quantity, items),
             sides=left.sides(quantity, items),
             identical=are_equal_scores(
                 left.scores.loc[items, roles].to_numpy(dtype=float),

@@ -99,9 +99,7 @@ def _judge_record(rule: Rule, record: Record, result: Result, lenient: bool) -> 
     even = needed = None
     if measure.ideal is not None and measure.bias_direction and record.standard_error:
         error = compute_unbiased_error(record.value, record.standard_error, measure.ideal, measure.bounds)
-        tolerance = compute_tolerance(
-            rule, measure.ideal, error, (record.clusters or record.n) - 1, ratio=measure.ratio
-        )
+        tolerance = compute_tolerance(rule, measure.ideal, error, record.df or record.n - 1, ratio=measure.ratio)
         even, needed = tolerance.passes(lenient), tolerance.needed(record.n, lenient)
     verdicts = [r.verdict for r in result.records if r.verdict is not None and get_row_key(r) == get_row_key(record)]
     uninterpretable = [

@@ -62,6 +62,7 @@ class GroupDifference(PairedDifference):
             "contradiction": self.contradiction,
             "n": c.n,
             "clusters": c.clusters,
+            "factor": c.factor,
             "left_out": self.left_out,
             "over_members": None if self.over_members is None else asdict(self.over_members),
         }

@@ -158,7 +158,7 @@ class _GroupQuery:
         if shared is None:
             return None
         result, over = compute_group_contrast(
-            quantity, shared.answers[:count], shared.answers[count:], shared.labels, shared.clusters, shared.sides
+            quantity, shared.answers[:count], shared.answers[count:], shared.labels, shared.factors, shared.sides
         )
         members = dict(zip(map(self.get_member, cells), map(float, shared.values), strict=True))
         split = list(members.items())

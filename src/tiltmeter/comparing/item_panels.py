@@ -8,9 +8,10 @@ import pandas as pd
 from scipy.stats import rankdata
 
 from tiltmeter.comparing.cells import Cell
+from tiltmeter.measures.factors import Factors
 from tiltmeter.measures.measure import Quantity
 from tiltmeter.measures.records import OVERALL
-from tiltmeter.measures.standard_errors import Floats, Labels
+from tiltmeter.measures.standard_errors import Floats
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,14 +92,14 @@ class ItemPanel:
         labels, sides = first.labels(self.quantity, self.items), first.sides(self.quantity, self.items)
         return None if labels is None else self.quantity.values.weights(labels, sides)
 
-    def list_cluster_columns(self) -> tuple[str, ...]:
+    def list_factor_columns(self) -> tuple[str, ...]:
         """Return the names of the columns that can define clusters of items."""
         known = self.cells[0].attributes.columns
-        return tuple(name for name in self.quantity.values.clusters if name in known)
+        return tuple(name for name in self.quantity.values.factors if name in known)
 
-    def clusters(self) -> Labels | None:
-        """Return the cluster of each item (its target or template); None if the items are not clustered."""
-        return self.cells[0].clusters(self.quantity, self.items)
+    def factors(self) -> Factors | None:
+        """Return the factors that items share (target, words, template); None if they share none."""
+        return self.cells[0].factors(self.quantity, self.items)
 
 
 def build_panels(cells: Sequence[Cell]) -> Iterator[ItemPanel]:

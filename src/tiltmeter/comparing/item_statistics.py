@@ -86,7 +86,8 @@ def estimate_reliability(panel: ItemPanel, *, clustered: bool = False, splits: i
     If `clustered` is true, targets or templates are split instead of items. The result is the reliability for other
     targets or templates.
     """
-    labels = panel.clusters() if clustered else None
+    factors = panel.factors() if clustered else None
+    labels = None if factors is None else next(iter(factors.labels.values()))
     if len(panel.cells) < FEWEST_MODELS or (clustered and labels is None):
         return None
     units, of_item = np.unique(labels.astype(str), return_inverse=True) if labels is not None else (None, None)

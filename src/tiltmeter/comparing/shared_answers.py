@@ -8,8 +8,9 @@ import pandas as pd
 
 from tiltmeter.comparing.cells import Cell
 from tiltmeter.comparing.comparability import Across, list_differing_conditions
+from tiltmeter.measures.factors import Factors, Labels
 from tiltmeter.measures.measure import Quantity
-from tiltmeter.measures.standard_errors import Floats, Labels
+from tiltmeter.measures.standard_errors import Floats
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +26,7 @@ class SharedAnswers:
     values: Floats
     weights: Floats
     labels: Labels | None
-    clusters: Labels | None
+    factors: Factors | None
     sides: Labels | None
     left_out: int
 
@@ -66,8 +67,8 @@ def build_shared_answers(
     labels, sides = first.labels(quantity, items), first.sides(quantity, items)
     weights = np.full(len(items), 1 / len(items)) if labels is None else quantity.values.weights(labels, sides)
     answers = np.vstack([cell.values(quantity, items) for cell in cells])
-    clusters = first.clusters(quantity, items)
-    return SharedAnswers(answers, answers @ weights, weights, labels, clusters, sides, left_out)
+    factors = first.factors(quantity, items)
+    return SharedAnswers(answers, answers @ weights, weights, labels, factors, sides, left_out)
 
 
 def _have_same_tokenizer(cells: Sequence[Cell], quantity: Quantity, across: Sequence[Across]) -> bool:

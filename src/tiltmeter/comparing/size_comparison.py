@@ -160,7 +160,7 @@ def _estimate_slopes(
             families[rows],
             shared.weights,
             shared.labels,
-            shared.clusters,
+            shared.factors,
             preference=quantity.values.preference,
         )
         if estimate is None:
@@ -188,9 +188,9 @@ def _build_sized_model(
 ) -> SizedModel:
     """Return a model with its value and interval; the interval of a percentage is between 0 and 100, as in a run."""
     answers = shared.answers[row]
-    estimate: Mean | Share = estimate_item_mean(answers, shared.weights, shared.clusters, shared.labels)
+    estimate: Mean | Share = estimate_item_mean(answers, shared.weights, shared.factors, shared.labels)
     if quantity.values.preference:
-        estimate = Share.from_values(answers, shared.clusters)
+        estimate = Share.from_values(answers, shared.factors)
     return SizedModel(cell.model, family, parameters, estimate.value, *estimate.interval())
 
 

@@ -9,9 +9,10 @@ import pandas as pd
 from scipy.special import ndtri, stdtrit
 
 from tiltmeter.measures.estimates import LEVEL, PERCENT, WeightedShares
+from tiltmeter.measures.factors import Factors, Labels
 from tiltmeter.measures.measure import Measure
 from tiltmeter.measures.records import Record, RecordKey, build_record
-from tiltmeter.measures.standard_errors import Floats, Labels, compute_standard_error
+from tiltmeter.measures.standard_errors import Floats, compute_standard_error
 
 
 def build_balanced_measure(measure: Measure) -> Measure:
@@ -28,7 +29,7 @@ def build_balanced_measure(measure: Measure) -> Measure:
 
 
 def estimate_type_balanced_mean(
-    values: Floats, bias_types: Labels, clusters: Labels | None = None
+    values: Floats, bias_types: Labels, factors: Factors | None = None
 ) -> WeightedShares | None:
     """Estimate the mean of the means of the bias types; return None if there is only one bias type.
 
@@ -46,9 +47,9 @@ def estimate_type_balanced_mean(
     sizes = np.bincount(codes).astype(np.float64)
     means = np.bincount(codes, values) / sizes
     influence = (values - means[codes]) / sizes[codes] / len(names)
-    error = compute_standard_error(influence, clusters, bias_types)
+    error = compute_standard_error(influence, factors, bias_types)
     effective = sizes / error.design_effect
-    if clusters is not None:  # the design effect is itself an estimate, from few clusters for some bias types
+    if factors is not None:  # the design effect is itself an estimate, from few clusters for some bias types
         effective *= float(ndtri((1 + LEVEL) / 2) / stdtrit(error.df, (1 + LEVEL) / 2)) ** 2
     return WeightedShares(np.full(len(names), 100.0 / len(names)), effective * means / 100.0, effective)
 
@@ -59,12 +60,12 @@ def build_balanced_record(
     measure: Measure,
     values: Floats,
     bias_types: Labels,
-    clusters: Labels | None,
+    factors: Factors | None,
     *,
     intervals: bool,
 ) -> Record | None:
     """Build the record of a measure balanced by bias type; return None if there is only one bias type."""
-    balanced = estimate_type_balanced_mean(values, bias_types, clusters)
+    balanced = estimate_type_balanced_mean(values, bias_types, factors)
     if balanced is None:
         return None
     ends = None

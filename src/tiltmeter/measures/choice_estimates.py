@@ -7,7 +7,8 @@ import numpy as np
 import pandas as pd
 
 from tiltmeter.measures.estimates import LEVEL, Interval, Mean, Share, WeightedShares
-from tiltmeter.measures.standard_errors import Floats, Labels, compute_standard_error
+from tiltmeter.measures.factors import Factors, Labels
+from tiltmeter.measures.standard_errors import Floats, compute_standard_error
 from tiltmeter.measures.stereotype_sides import (
     MASCULINE,
     compute_random_error,
@@ -17,7 +18,7 @@ from tiltmeter.measures.stereotype_sides import (
 )
 
 
-def estimate_position_effect(places: Floats, clusters: Labels | None) -> tuple[float, Interval]:
+def estimate_position_effect(places: Floats, factors: Factors | None) -> tuple[float, Interval]:
     """Estimate the position effect with its interval: 0 if all places are chosen equally often, 100 if only one is.
 
     `places` has a row for each item and a column for each place of an option. The interval is corrected (Bonferroni),
@@ -29,7 +30,7 @@ def estimate_position_effect(places: Floats, clusters: Labels | None) -> tuple[f
     def scaled(share: float) -> float:
         return max(0.0, float((share - even) / (100.0 - even) * 100.0))
 
-    estimate = Share.from_values(100.0 * places[:, int(np.argmax(places.mean(axis=0)))], clusters)
+    estimate = Share.from_values(100.0 * places[:, int(np.argmax(places.mean(axis=0)))], factors)
     low, high = estimate.interval(1 - (1 - LEVEL) * 2 / number)
     return scaled(estimate.value), (scaled(low), scaled(high))
 

@@ -2,7 +2,7 @@
 
 `choice_measures` defines the measures. Their names differ from the names of the measures of likelihoods (SS, CPS, LMS),
 because the quantities are different. The value of an item is the mean over the orders of its options and the wordings
-of the instruction. Items about the same target, or made from the same template, are a cluster.
+of the instruction. Intervals account for the factors that items share (see `factors`).
 
 Views: all items, by bias type, by target, by stereotype and by sub-stereotype. Intervals are those of `Share`. Only the
 masculine choice gap has an interval by Student's t, with sentences sampled within stereotypes.
@@ -34,8 +34,8 @@ from tiltmeter.measures.choice_measures import (
     BETWEEN_WORDINGS,
     CHOICE_MEASURES,
     CHOSEN,
-    CLUSTERS,
     COVERAGE,
+    FACTORS,
     GAP,
     GAP_LIKE,
     GUESSING,
@@ -48,6 +48,7 @@ from tiltmeter.measures.choice_measures import (
     WITH_NEUTRAL,
 )
 from tiltmeter.measures.estimates import Estimate, Interval, Share
+from tiltmeter.measures.factors import Factors, build_factors, list_factor_columns
 from tiltmeter.measures.measure import Measure
 from tiltmeter.measures.records import (
     OVERALL,
@@ -59,7 +60,7 @@ from tiltmeter.measures.records import (
     split_by_key,
 )
 from tiltmeter.measures.score_checks import require_finite_scores
-from tiltmeter.measures.standard_errors import Floats, Labels
+from tiltmeter.measures.standard_errors import Floats
 from tiltmeter.measures.stereotype_sides import (
     StereotypeTable,
     describe_one_sided_data,
@@ -77,7 +78,7 @@ _VIEWS = ("bias_type", "target")
 # _ATTRIBUTES: either all items of a data set have such an attribute, or no item has it. _PARTIAL: some items may have
 # it.
 _ATTRIBUTES = ("bias_type", "target", "template", "stereotype", "side")
-_PARTIAL = ("stereotype_name", "sub_stereotype")
+_PARTIAL = ("stereotype_name", "sub_stereotype", *FACTORS[1:])
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,11 +95,9 @@ class _ItemChoices(RecordKey):
     def where(self, mask: NDArray[np.bool_]) -> "_ItemChoices":
         return replace(self, roles=self.roles[mask], labels=self.labels[mask])
 
-    def clusters(self, mask: NDArray[np.bool_]) -> Labels | None:
-        for name in CLUSTERS:
-            if name in self.labels and self.labels[name].notna().all() and self.labels[name].nunique() > 1:
-                return self.labels[name].to_numpy(dtype=object)[mask]
-        return None
+    def factors(self, mask: NDArray[np.bool_]) -> Factors | None:
+        factors = build_factors(list_factor_columns(self.labels, FACTORS), FACTORS)
+        return None if factors is None else factors.where(mask)
 
 
 def measure(
@@ -222,7 +221,7 @@ class _Group:
 
     def _build_effect_records(self, measure: Measure, places: Floats, kept: NDArray[np.bool_]) -> Iterator[Record]:
         if kept.any():
-            value, ends = estimate_position_effect(places[kept], self._clusters(kept))
+            value, ends = estimate_position_effect(places[kept], self._factors(kept))
             yield self._record(measure, value, int(kept.sum()), ends=ends if self.intervals else None)
 
     def build_gap_records(self, measure: Measure, role: str) -> Iterator[Record]:
@@ -248,7 +247,7 @@ class _Group:
     def _build_share_records(self, measure: Measure, values: Floats) -> Iterator[Record]:
         kept = np.isfinite(values)
         if kept.any():
-            share = Share.from_values(values[kept], self._clusters(kept))
+            share = Share.from_values(values[kept], self._factors(kept))
             yield self._build_estimate_record(measure, share, int(kept.sum()), tested=measure is CHOSEN)
 
     def _build_estimate_record(self, measure: Measure, estimate: Estimate, n: int, *, tested: bool) -> Record:
@@ -263,8 +262,9 @@ class _Group:
     def _record(self, measure: Measure, value: float, n: int, *, ends: Interval | None = None) -> Record:
         return build_record(self.items, self.items.part, self.view, self.name, measure, value, n, ends=ends)
 
-    def _clusters(self, mask: NDArray[np.bool_]) -> Labels | None:
-        return None if self.view == "target" else self.items.clusters(mask)
+    def _factors(self, mask: NDArray[np.bool_]) -> Factors | None:
+        factors = self.items.factors(mask)
+        return factors.without("target") if factors is not None and self.view == "target" else factors
 
     def _places(self, prefix: str) -> list[str]:
         return [role for role in map(str, self.items.roles) if role.startswith(f"{prefix}{PLACE}")]

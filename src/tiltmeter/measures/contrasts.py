@@ -35,8 +35,9 @@ from tiltmeter.measures.estimates import (
     compute_equivalence_p,
     compute_two_sided_p,
 )
+from tiltmeter.measures.factors import Factors, Labels
 from tiltmeter.measures.measure import Quantity
-from tiltmeter.measures.standard_errors import Floats, Labels, StandardError, compute_standard_error
+from tiltmeter.measures.standard_errors import Floats, StandardError, compute_standard_error
 
 EffectSize = Literal["Cohen's g", "Hedges' g"]
 
@@ -65,6 +66,8 @@ class Contrast:
     farther_high: float
     n: int
     clusters: int | None
+    factor: str
+    df: float
     standard_error: float
     disagree: int
     test: str
@@ -80,7 +83,7 @@ def compute_contrast(
     left: Floats,
     right: Floats,
     labels: Labels | None = None,
-    clusters: Labels | None = None,
+    factors: Factors | None = None,
     *,
     sides: Labels | None = None,
     identical: bool = False,
@@ -88,10 +91,10 @@ def compute_contrast(
     """Compare two arrays of item values, `left` and `right`, with the same items in the same order.
 
     Each array has a row for each mean in the measure and a column for each item. `labels` are the strata of the items,
-    if the measure is stratified. `sides` are the sides of the strata, if they have sides. `clusters` are the clusters
-    of the items. If `identical` is true, both arrays come from scores that are equal up to rounding, and the difference
-    is exactly 0. `identical` is ignored if the outcome of an item differs: the scores of a saturated head are all
-    nearly equal, but two models can still prefer different candidates.
+    if the measure is stratified. `sides` are the sides of the strata, if they have sides. `factors` are the factors
+    that items share. If `identical` is true, both arrays come from scores that are equal up to rounding, and the
+    difference is exactly 0. `identical` is ignored if the outcome of an item differs: the scores of a saturated head
+    are all nearly equal, but two models can still prefer different candidates.
 
     >>> from tiltmeter.measures.measure import list_quantities
     >>> ss = list_quantities(["stereotype", "anti-stereotype"], [])[0]
@@ -111,15 +114,15 @@ def compute_contrast(
     margin, p_equivalence = quantity.measure.margin, None
     if len(left) > 1:
         test = "paired t of pieces"
-        low, high, p_value, error = _compare_minima(quantity, left, right, weights, clusters)
+        low, high, p_value, error = _compare_minima(quantity, left, right, weights, factors)
     else:
         differences = (left - right)[0]
         if values.preference:
-            test, estimate = "paired t and McNemar mid-P", PairedMean.from_differences(differences, clusters)
+            test, estimate = "paired t and McNemar mid-P", PairedMean.from_differences(differences, factors)
             effect, effect_name = compute_cohens_g(estimate.ups, estimate.downs), "Cohen's g"
         else:
             test = "paired t" if strata is None else f"paired t within {values.strata}"
-            estimate = estimate_item_mean(differences, weights, clusters, strata)
+            estimate = estimate_item_mean(differences, weights, factors, strata)
             effect_name = "Hedges' g"
             effect = compute_hedges_g(value - other, estimate.standard_error.value * math.sqrt(n), n)
         (low, high), p_value, error = estimate.interval(), compute_two_sided_p(estimate, 0.0), estimate.standard_error
@@ -132,7 +135,7 @@ def compute_contrast(
         p_equivalence = 0.0 if margin is not None else None
         farther = (0.0, 0.0, 0.0)
     else:
-        farther = _compare_distances(quantity, left, right, weights, clusters, strata, (value, other), (low, high))
+        farther = _compare_distances(quantity, left, right, weights, factors, strata, (value, other), (low, high))
     low, high = quantity.measure.clip_difference((low, high))
     quantiles = float(stdtrit(error.df, (1 + LEVEL) / 2) + stdtrit(error.df, POWER))
     return Contrast(
@@ -146,6 +149,8 @@ def compute_contrast(
         farther_high=farther[2],
         n=n,
         clusters=error.clusters,
+        factor=error.factor,
+        df=float(error.df),
         standard_error=error.value,
         disagree=int(find_disagreements(quantity, left, right).sum()),
         test=test,
@@ -189,25 +194,25 @@ def compute_hedges_g(difference: float, deviation: float, n: int) -> float:
     return difference / deviation * (1 - 3 / (4 * (n - 1) - 1)) if deviation and n > 1 else 0.0
 
 
-def estimate_item_mean(numbers: Floats, weights: Floats, clusters: Labels | None, strata: Labels | None) -> Mean:
+def estimate_item_mean(numbers: Floats, weights: Floats, factors: Factors | None, strata: Labels | None) -> Mean:
     """Estimate a weighted sum over items; without `strata`, estimate the unweighted mean."""
     if strata is None:
-        return Mean.from_values(numbers, clusters)
+        return Mean.from_values(numbers, factors)
     value = float(numbers @ weights)
     codes = pd.factorize(strata)[0]
     sizes = np.bincount(codes)
     if sizes.min() > 1:
         centred = numbers - (np.bincount(codes, numbers) / sizes)[codes]
-        return Mean(value, compute_standard_error(weights * centred, clusters, strata))
+        return Mean(value, compute_standard_error(weights * centred, factors, strata))
     # A stratum with a single item has no variance, so the strata are the sampling units instead of the items.
     sides = np.where(weights > 0, "men", "women").astype(object)
     if min(len(set(codes[sides == side])) for side in ("men", "women")) < 2:
         return Mean(value, StandardError(0.0, 1))
-    return Mean(value, compute_standard_error(weights * numbers, strata, sides))
+    return Mean(value, compute_standard_error(weights * numbers, Factors.from_labels({"stratum": strata}), sides))
 
 
 def _compare_minima(
-    quantity: Quantity, left: Floats, right: Floats, weights: Floats, clusters: Labels | None
+    quantity: Quantity, left: Floats, right: Floats, weights: Floats, factors: Factors | None
 ) -> tuple[float, float, float, StandardError]:
     """Compare two measures that are minima of smooth functions (pieces), such as ICAT.
 
@@ -227,7 +232,7 @@ def _compare_minima(
     )
     table = [
         [
-            Mean(left_piece - right_piece, compute_standard_error(left_influence - right_influence, clusters))
+            Mean(left_piece - right_piece, compute_standard_error(left_influence - right_influence, factors))
             for right_piece, right_influence in right_pieces
         ]
         for left_piece, left_influence in left_pieces
@@ -275,7 +280,7 @@ def _compare_distances(
     left: Floats,
     right: Floats,
     weights: Floats,
-    clusters: Labels | None,
+    factors: Factors | None,
     strata: Labels | None,
     values: tuple[float, float],
     difference: Interval,
@@ -287,7 +292,7 @@ def _compare_distances(
         # The ideal is the maximum of the scale, so a value farther from the ideal is lower: the sign is reversed.
         return other - value, -high, -low
     # |a| - |b| = max over ±a of min over ±b of (±a - ±b), so the intervals of a + b and a - b are combined as for ICAT.
-    sums = estimate_item_mean((left + right)[0], weights, clusters, strata).interval()
+    sums = estimate_item_mean((left + right)[0], weights, factors, strata).interval()
     sum_low, sum_high = (end - 2 * quantity.ideal for end in sums)
     farther_low = max(min(low, sum_low), min(-sum_high, -high))
     farther_high = max(min(high, sum_high), min(-sum_low, -low))

@@ -82,7 +82,7 @@ def build_control_contrast(record: Record, control: Record) -> ControlContrast:
     # The scale of ratios is log2, but the standard errors of ratios are for natural logarithms.
     scale = 1 / math.log(2) if measure.ratio else 1.0
     interval = None
-    errors = [(r.standard_error, (r.clusters or r.n) - 1) for r in (record, control)]
+    errors = [(r.standard_error, r.df or r.n - 1) for r in (record, control)]
     if all(error and df > 0 for error, df in errors) and record.low is not None and control.low is not None:
         variances = [((error or 0.0) * scale) ** 2 for error, _ in errors]
         df = sum(variances) ** 2 / sum(v**2 / df for v, (_, df) in zip(variances, errors, strict=True))

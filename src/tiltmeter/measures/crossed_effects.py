@@ -17,7 +17,8 @@ import numpy as np
 import pandas as pd
 
 from tiltmeter.measures.estimates import Mean, compute_two_sided_p
-from tiltmeter.measures.standard_errors import Floats, Labels, StandardError
+from tiltmeter.measures.factors import Labels
+from tiltmeter.measures.standard_errors import Floats, StandardError
 from tiltmeter.measures.verdict_rule import ALPHA
 
 
@@ -115,10 +116,10 @@ def combine_variances(between: MemberVariance, items: StandardError, noise: floa
     item_variance = items.value**2
     variance = max(between.variance + item_variance - noise, between.variance, item_variance)
     if variance <= 0:
-        return StandardError(0.0, max(1.0, between.df), items.clusters)
+        return StandardError(0.0, max(1.0, between.df), items.clusters, factor=items.factor)
     spread = between.variance**2 / max(between.df, 1e-9) + item_variance**2 / max(items.df, 1.0)
     df = variance**2 / spread if spread > 0 else items.df
-    return StandardError(float(np.sqrt(variance)), float(max(1.0, df)), items.clusters)
+    return StandardError(float(np.sqrt(variance)), float(max(1.0, df)), items.clusters, factor=items.factor)
 
 
 def infer_over_members(value: float, error: StandardError) -> MemberInference:

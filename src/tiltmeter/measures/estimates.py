@@ -20,7 +20,8 @@ from typing import Protocol
 import numpy as np
 from scipy.special import betainc, ndtr, ndtri, stdtr, stdtrit
 
-from tiltmeter.measures.standard_errors import Floats, Labels, StandardError, compute_standard_error
+from tiltmeter.measures.factors import Factors
+from tiltmeter.measures.standard_errors import Floats, StandardError, compute_standard_error
 
 Interval = tuple[float, float]
 
@@ -90,10 +91,10 @@ class Share:
     maximum: float = 100.0
 
     @classmethod
-    def from_values(cls, values: Floats, clusters: Labels | None = None, maximum: float = 100.0) -> "Share":
+    def from_values(cls, values: Floats, factors: Factors | None = None, maximum: float = 100.0) -> "Share":
         """Estimate the mean of `values`."""
         mean = float(values.mean())
-        return cls(mean, compute_standard_error((values - mean) / len(values), clusters), len(values), maximum)
+        return cls(mean, compute_standard_error((values - mean) / len(values), factors), len(values), maximum)
 
     @property
     def size(self) -> float:
@@ -179,13 +180,13 @@ class Mean:
     skewness: float = 0.0
 
     @classmethod
-    def from_values(cls, values: Floats, clusters: Labels | None = None) -> "Mean":
+    def from_values(cls, values: Floats, factors: Factors | None = None) -> "Mean":
         """Estimate the mean of `values`."""
         mean = float(values.mean())
         centred = values - mean
         scale = float(np.sqrt(np.mean(centred**2)))
-        skewness = float(np.mean(centred**3)) / scale**3 / math.sqrt(len(values)) if scale and clusters is None else 0.0
-        return cls(mean, compute_standard_error(centred / len(values), clusters), skewness)
+        skewness = float(np.mean(centred**3)) / scale**3 / math.sqrt(len(values)) if scale and factors is None else 0.0
+        return cls(mean, compute_standard_error(centred / len(values), factors), skewness)
 
     def compute_p_above(self, null: float) -> float:
         """See `Estimate`."""
@@ -351,11 +352,11 @@ class PairedMean:
 
     @classmethod
     def from_differences(
-        cls, differences: Floats, clusters: Labels | None = None, maximum: float = 100.0
+        cls, differences: Floats, factors: Factors | None = None, maximum: float = 100.0
     ) -> "PairedMean":
         """Estimate the mean of `differences`."""
         mean = float(differences.mean())
-        estimate = Mean(mean, compute_standard_error((differences - mean) / len(differences), clusters))
+        estimate = Mean(mean, compute_standard_error((differences - mean) / len(differences), factors))
         ups, downs = (float((side * differences).clip(0).sum()) / maximum for side in (1, -1))
         return cls(estimate, ups, downs, float(np.sum((differences / maximum) ** 2)), len(differences), maximum)
 

@@ -74,7 +74,7 @@ ACC_GAP = Measure(
             weigh=partial(weigh_difference, first=MASCULINE, second=FEMININE),
             strata="genders",
             two_sided=True,
-            clusters=(),
+            factors=(),
         ),
     ),
 )

@@ -2,14 +2,18 @@
 
 import math
 
+from tiltmeter.measures.factors import Labels
 from tiltmeter.measures.item_contributions import ItemValues, Strength, scale_role
 from tiltmeter.measures.measure import Measure, build_population_measure
-from tiltmeter.measures.standard_errors import Floats, Labels
+from tiltmeter.measures.standard_errors import Floats
 from tiltmeter.measures.stereotype_sides import weigh_by_stereotype, weigh_men_minus_women
 from tiltmeter.measures.template_variation import build_spread_measure
 from tiltmeter.measures.validity_rules import MAX_UNKNOWN, limit_unknown_tokens
 
 AS_PUBLISHED = "as published"
+# What sentences share: in WinoBias the occupation and the template, in GEST the English sentence.
+OCCUPATION_FACTORS = ("occupation", "template")
+IDEA = "idea"
 
 
 def _weigh_by_occupation(labels: Labels) -> Floats:
@@ -38,7 +42,7 @@ G_S = Measure(
         f"{value:.2f} times as likely in stereotypes about men as in those about women"
     ),
     validity=(limit_unknown_tokens(MAX_UNKNOWN),),
-    clusters=("occupation",),
+    factors=OCCUPATION_FACTORS,
     figures=("templates", "validity"),
 )
 G_S_LIKE = build_population_measure(G_S)
@@ -63,7 +67,7 @@ LOG_G_S = Measure(
             strata="stereotypes",
             sides="side",
             two_sided=True,
-            clusters=(),
+            factors=(IDEA,),
             strengths=_STRENGTHS,
         ),
         ItemValues(
@@ -74,7 +78,7 @@ LOG_G_S = Measure(
             weigh=_weigh_by_occupation,
             strata="genders of occupations",
             two_sided=True,
-            clusters=("occupation",),
+            factors=OCCUPATION_FACTORS,
             strengths=_STRENGTHS,
         ),
     ),

@@ -108,7 +108,7 @@ F_S = Measure(
             strata="stereotypes",
             sides="side",
             two_sided=True,
-            clusters=(),
+            factors=(),
             may_be_missing=True,
             strengths=(Strength((ROLE,), "gender"),),
         ),

@@ -12,8 +12,9 @@ from tiltmeter.measures.crossed_effects import (
     compute_group_variance,
     infer_over_members,
 )
+from tiltmeter.measures.factors import Factors, Labels
 from tiltmeter.measures.measure import Quantity
-from tiltmeter.measures.standard_errors import Floats, Labels, StandardError
+from tiltmeter.measures.standard_errors import Floats, StandardError
 
 # An interval over members needs at least this many members in each group; otherwise their variance is too uncertain.
 FEWEST_MEMBERS = 5
@@ -24,25 +25,25 @@ def compute_group_contrast(
     left: Floats,
     right: Floats,
     labels: Labels | None = None,
-    clusters: Labels | None = None,
+    factors: Factors | None = None,
     sides: Labels | None = None,
 ) -> tuple[Contrast, MemberInference | None]:
     """Compare the means of two groups item by item; return one result for these members and one for similar members.
 
     The second result is None if there are too few members. `left` and `right` contain the contributions to a measure
-    that is one mean: a row for each member and a column for each item. `labels`, `clusters` and `sides` are explained
+    that is one mean: a row for each member and a column for each item. `labels`, `factors` and `sides` are explained
     in `compute_contrast`.
     """
     answers = np.vstack([left, right])
     means = left.mean(axis=0, keepdims=True), right.mean(axis=0, keepdims=True)
     identical = all(are_equal_scores(answers[0], row) for row in answers[1:])
-    result = compute_contrast(quantity, *means, labels, clusters, sides=sides, identical=identical)
+    result = compute_contrast(quantity, *means, labels, factors, sides=sides, identical=identical)
     if min(len(left), len(right)) < FEWEST_MEMBERS or identical:
         return result, None
     weights = np.full(result.n, 1 / result.n) if labels is None else quantity.values.weights(labels, sides)
     coefficients = np.repeat([1 / len(left), -1 / len(right)], [len(left), len(right)])
     groups = np.repeat(np.array(["left", "right"], dtype=object), [len(left), len(right)])
-    items = StandardError(result.standard_error, max(1, (result.clusters or result.n) - 1), result.clusters)
+    items = StandardError(result.standard_error, result.df, result.clusters, factor=result.factor)
     between = compute_group_variance(left @ weights, right @ weights)
     error = combine_variances(between, items, compute_answer_noise(answers, coefficients, groups, weights, labels))
     over = infer_over_members(result.difference, error)

@@ -13,7 +13,8 @@ from typing import Literal
 import numpy as np
 
 from tiltmeter.errors import UsageError
-from tiltmeter.measures.standard_errors import Floats, Labels
+from tiltmeter.measures.factors import Labels
+from tiltmeter.measures.standard_errors import Floats
 
 Roles = Mapping[str, Floats]
 StrengthUnit = Literal["ratio", "difference", "signed", "gender", "choices", "influence"]
@@ -102,10 +103,10 @@ class ItemValues:
     `columns`; without `weigh`, the measure is an unweighted mean. `strata` is the plural noun for the strata in texts.
     `sides` is the name of an optional column with the side of each stratum; `weigh` takes the sides too. If `two_sided`
     is true, the measure is the mean of one side minus the mean of the other side, and is not defined if all items are
-    of one side. `clusters` are the names of columns that may identify clusters of items. If `may_be_missing` is true,
-    items without a contribution are allowed. `strengths` are the scales by which items can be sorted; the first scale
-    whose roles have scores is used. `estimate` computes a measure of all items together (see `build_joint_values`); in
-    this case, `contributions` takes the numbers of `columns` in addition to the scores.
+    of one side. `factors` are the names of columns with factors that items may share (see `factors`). If
+    `may_be_missing` is true, items without a contribution are allowed. `strengths` are the scales by which items can be
+    sorted; the first scale whose roles have scores is used. `estimate` computes a measure of all items together (see
+    `build_joint_values`); in this case, `contributions` takes the numbers of `columns` in addition to the scores.
     """
 
     roles: tuple[str, ...]
@@ -118,7 +119,7 @@ class ItemValues:
     strata: str = "strata"
     sides: str = ""
     two_sided: bool = False
-    clusters: tuple[str, ...] = ("template",)
+    factors: tuple[str, ...] = ("template",)
     may_be_missing: bool = False
     strengths: tuple[Strength, ...] = ()
     estimate: Callable[[Roles], float] | None = None
@@ -152,7 +153,7 @@ def build_joint_values(
     columns: tuple[str, ...],
     estimate: Callable[[Roles], float],
     *,
-    clusters: tuple[str, ...] = ("template",),
+    factors: tuple[str, ...] = ("template",),
 ) -> ItemValues:
     """Build the item values of a measure of all items together, such as a rank correlation.
 
@@ -165,7 +166,7 @@ def build_joint_values(
         partial(_compute_pseudo_values, estimate),
         discrete=False,
         columns=columns,
-        clusters=clusters,
+        factors=factors,
         strengths=(Strength(roles, "influence"),),
         estimate=estimate,
     )

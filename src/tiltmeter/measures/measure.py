@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from tiltmeter.measures.estimates import Interval
 from tiltmeter.measures.item_contributions import ItemValues, Roles, Strength, compute_influence
-from tiltmeter.measures.standard_errors import Floats, Labels
+from tiltmeter.measures.standard_errors import Floats
 from tiltmeter.measures.validity_rules import Row, ValidityRule
 from tiltmeter.measures.verdict import VerdictDirection
 from tiltmeter.registry import OWN_PACKAGE, Component, find_package_objects, index_components, list_plugins
@@ -34,9 +34,9 @@ class Measure:
     of stereotypes; `control` is without a known confound; `template_spread` is the variation between templates. If
     `per_token` is true, the measure is a mean over tokens, which is not comparable between tokenizers. `validity` are
     the rules that a row must pass to be interpreted. `items` define the contributions of single items, one definition
-    for each set of roles and columns that a table of scores may have. `clusters` are names of columns that identify
-    clusters of items, in addition to the clusters in `items`. `figures` are the names of the figures for this measure
-    in reports, in addition to the figures for all measures.
+    for each set of roles and columns that a table of scores may have. `factors` are the names of columns with factors
+    that items share, in addition to those in `items`. `figures` are the names of the figures for this measure in
+    reports, in addition to the figures for all measures.
     """
 
     name: str
@@ -61,7 +61,7 @@ class Measure:
     statement: Callable[[float], str] | None = None
     validity: tuple[ValidityRule, ...] = ()
     items: tuple[ItemValues, ...] = ()
-    clusters: tuple[str, ...] = ()
+    factors: tuple[str, ...] = ()
     figures: tuple[str, ...] = ()
 
     def number(self, value: float, *, signed: bool = False) -> str:
@@ -111,9 +111,9 @@ class Measure:
         return clip_interval(interval, (-width, width))
 
     @property
-    def cluster_columns(self) -> tuple[str, ...]:
-        """The names of the columns that may identify clusters of items."""
-        return tuple(dict.fromkeys((*self.clusters, *(name for values in self.items for name in values.clusters))))
+    def factor_columns(self) -> tuple[str, ...]:
+        """The names of the columns that may contain factors of items."""
+        return tuple(dict.fromkeys((*self.factors, *(name for values in self.items for name in values.factors))))
 
     def span(self, values: Iterable[float]) -> Interval:
         """Return axis limits that include these values, with the ideal in the middle."""
@@ -332,11 +332,3 @@ def find_item_scale(
         ),
         None,
     )
-
-
-def select_clusters(values: ItemValues, columns: Mapping[str, NDArray[np.object_]]) -> Labels | None:
-    """Return the cluster of each item, from the first cluster column with several values; None if there is none."""
-    for name in values.clusters:
-        if name in columns and len(set(columns[name].tolist())) > 1:
-            return columns[name]
-    return None

@@ -13,9 +13,10 @@ from tiltmeter.measures.choice_measures import (
     require_coverage,
 )
 from tiltmeter.measures.estimates import PERCENT
+from tiltmeter.measures.factors import Labels
 from tiltmeter.measures.item_contributions import ItemValues, Roles, Strength
 from tiltmeter.measures.measure import WIDEST, Measure
-from tiltmeter.measures.standard_errors import Floats, Labels
+from tiltmeter.measures.standard_errors import Floats
 from tiltmeter.measures.validity_rules import (
     MAX_TIES,
     MAX_UNKNOWN,

@@ -7,7 +7,7 @@ anti-stereotype score) and excludes ties, as CrowS-Pairs does.
 Percentages have mid-P binomial intervals and tests. Means have Student's t with a correction for skewness (see
 `estimates`). S_JSD is skewed and has heavy tails: with fewer than 60 pairs, the 95% intervals of all tested methods
 contain the true mean in less than 93% of data sets. Therefore S_JSD of fewer than 60 pairs has neither an interval nor
-a test. Pairs made from templates (column `template`) are clustered by template.
+a test. Intervals account for the templates and for the swapped terms that pairs share (see `factors`).
 """
 
 from collections.abc import Iterator, Mapping
@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from tiltmeter.measures.association import TIES
 from tiltmeter.measures.balanced_measures import build_balanced_measure, build_balanced_record
 from tiltmeter.measures.estimates import PERCENT, Estimate, Mean, Share
+from tiltmeter.measures.factors import Factors, Labels, build_factors
 from tiltmeter.measures.item_contributions import ItemValues, Roles, Strength, scale_role, score_preference
 from tiltmeter.measures.measure import Measure, build_published_measure
 from tiltmeter.measures.records import (
@@ -36,7 +37,7 @@ from tiltmeter.measures.score_checks import (
     require_single_scores,
     require_values,
 )
-from tiltmeter.measures.standard_errors import Floats, Labels, compute_standard_error
+from tiltmeter.measures.standard_errors import Floats, compute_standard_error
 from tiltmeter.measures.template_variation import TemplateVariation, build_spread_measure
 from tiltmeter.measures.validity_rules import MAX_TIES, MAX_UNKNOWN, limit_ties, limit_unknown_tokens
 
@@ -167,8 +168,10 @@ NEEDS_ROLES: tuple[str, ...] = ("more", "less")
 NEEDS_COLUMNS: tuple[str, ...] = ("bias_type",)
 
 _TEMPLATE = "template"
+# What pairs share: the template, and the terms in which the two sentences differ.
+FACTORS = (_TEMPLATE, "swapped_terms")
 # Optional labels of pairs. A pair without the label of a view is in no group of this view.
-_OPTIONAL = ("direction", "subtype", _TEMPLATE)
+_OPTIONAL = ("direction", "subtype", *FACTORS)
 _COLUMNS = (*KEY_COLUMNS, "bias_type", "item", "role", "score")
 
 
@@ -223,6 +226,11 @@ class _Pairs:
             return None
         return templates if len(set(templates.tolist())) > 1 else None
 
+    @property
+    def factors(self) -> Factors | None:
+        """The factors that pairs share."""
+        return build_factors(self.labels, FACTORS)
+
     def where(self, mask: NDArray[np.bool_]) -> "_Pairs":
         return _Pairs(
             self.ids[mask],
@@ -276,9 +284,7 @@ class _Group:
 
     def share(self, measure: Measure, values: Floats, *, tested: bool = True) -> Record:
         """Build the record of a percentage: the mean over pairs of values from 0 to 100."""
-        return self.estimate(
-            measure, Share.from_values(values, self.portion.pairs.templates), len(values), tested=tested
-        )
+        return self.estimate(measure, Share.from_values(values, self.portion.pairs.factors), len(values), tested=tested)
 
     def mean(self, measure: Measure, values: Floats, fewest: int = 2) -> Record:
         """Build the record of a mean over pairs, with an interval or the reason why there is no interval.
@@ -286,7 +292,7 @@ class _Group:
         An interval needs at least `fewest` pairs.
         """
         n = len(values)
-        mean = Mean.from_values(values, self.portion.pairs.templates)
+        mean = Mean.from_values(values, self.portion.pairs.factors)
         squares = (values - values.mean()) ** 2
         why = None
         if n < fewest:
@@ -307,7 +313,7 @@ def _build_records(portion: _PairSet, margins: Mapping[str, float], intervals: b
     yield from _build_preference_records(all_pairs)
     pairs = portion.pairs
     preferred = score_preference(pairs.more, pairs.less)
-    labels = pairs.labels["bias_type"], pairs.templates
+    labels = pairs.labels["bias_type"], pairs.factors
     if balanced := build_balanced_record(portion, portion.part, CPS_BALANCED, preferred, *labels, intervals=intervals):
         yield balanced
     yield from _build_other_records(all_pairs)
@@ -354,20 +360,20 @@ def _build_other_records(group: _Group) -> Iterator[Record]:
         yield group.share(B_S_JSD, 100.0 * roles["b_s_jsd"])
         for side, accuracy in ACCURACY.items():
             yield group.estimate(
-                accuracy, _estimate_accuracy(roles[f"hits_{side}"], roles["shared_tokens"], pairs.templates), n
+                accuracy, _estimate_accuracy(roles[f"hits_{side}"], roles["shared_tokens"], pairs.factors), n
             )
     if "difference" in roles:
         yield group.mean(PER_TOKEN, roles["difference"])
 
 
-def _estimate_accuracy(hits: Floats, tokens: Floats, clusters: Labels | None) -> Share:
+def _estimate_accuracy(hits: Floats, tokens: Floats, factors: Factors | None) -> Share:
     """Estimate the number of hits as a percentage of the number of tokens.
 
     The estimate is a ratio of two sums over pairs; its standard error is by the delta method.
     """
     share = 100.0 * float(hits.sum() / tokens.sum())
     influence = (100.0 * hits - share * tokens) / tokens.sum()
-    return Share(share, compute_standard_error(influence, clusters), len(hits))
+    return Share(share, compute_standard_error(influence, factors), len(hits))
 
 
 def _group_by_portion(scores: pd.DataFrame) -> list[_PairSet]:

@@ -13,8 +13,9 @@ import pandas as pd
 from scipy.special import betainc, stdtr, stdtrit
 
 from tiltmeter.measures.estimates import LEVEL
+from tiltmeter.measures.factors import Codes, Factors, Labels
 from tiltmeter.measures.measure import Quantity
-from tiltmeter.measures.standard_errors import Floats, Labels
+from tiltmeter.measures.standard_errors import Floats, compute_effective_clusters
 
 _PERCENT = 100.0
 # Variances below this number are rounding errors and count as zero, as in `standard_errors`.
@@ -23,11 +24,11 @@ _ROUNDING = 1e-24
 
 @dataclass(frozen=True, slots=True)
 class SharedItems:
-    """The strata, sides of strata and clusters of the items that all models share (see `compute_contrast`)."""
+    """The strata, sides of strata and factors of the items that all models share (see `compute_contrast`)."""
 
     labels: Labels | None = None
     sides: Labels | None = None
-    clusters: Labels | None = None
+    factors: Factors | None = None
 
 
 def compute_distance_p_values(quantity: Quantity, values: Floats, items: SharedItems) -> Floats:
@@ -54,14 +55,14 @@ def compute_difference_p_values(quantity: Quantity, left: Floats, right: Floats,
             return np.ones((len(left), len(right)))  # no test is possible if a stratum has no variance
     influences = [_compute_influences(values, weights, strata) for values in (left, right)]
     gaps = (left @ weights)[:, None] - (right @ weights)[None, :]
-    variance, df, effect = _compute_variances(influences[0], influences[1], items.clusters, strata)
+    variance, df, effect = _compute_variances(influences[0], influences[1], items.factors, strata)
     error = np.sqrt(variance)
     with np.errstate(divide="ignore", invalid="ignore"):
         t = np.where(error > 0, gaps / error, 0.0)
     tails = [stdtr(df, -t), stdtr(df, t)]
     if quantity.values.preference:
-        tails = _apply_mcnemar(tails, left, right, gaps, df, effect, clustered=items.clusters is not None)
-    elif strata is None and items.clusters is None:
+        tails = _apply_mcnemar(tails, left, right, gaps, df, effect, clustered=items.factors is not None)
+    elif strata is None and items.factors is None:
         tails = _correct_skewness(tails, left, right, t, df)
     p_values = np.minimum(1.0, 2 * np.minimum(tails[0], tails[1]))
     # Differences without variance, such as those of equal rows, are not significant.
@@ -81,25 +82,44 @@ def _compute_influences(values: Floats, weights: Floats, strata: Labels | None) 
 
 
 def _compute_variances(
-    left: Floats, right: Floats, clusters: Labels | None, strata: Labels | None
+    left: Floats, right: Floats, factors: Factors | None, strata: Labels | None
 ) -> tuple[Floats, Floats, Floats]:
-    """Return three matrices with a value for each difference: variance, degrees of freedom, and design effect."""
+    """Return three matrices with a value for each difference: variance, degrees of freedom, and design effect.
+
+    The rules are those of `compute_standard_error`.
+    """
     independent, df = _compute_strata_variances(left, right, strata)
-    if clusters is None:
+    if factors is None:
         return independent, df, np.ones_like(independent)
-    codes, names = pd.factorize(clusters)
-    if len(names) < 2:
-        return independent, np.ones_like(df), np.ones_like(independent)
-    indicator = np.zeros((len(codes), len(names)))
-    indicator[np.arange(len(codes)), codes] = 1.0
-    firsts = np.unique(codes, return_index=True)[1]
+    together, largest = np.zeros_like(independent), np.full_like(independent, -np.inf)
+    for names, codes in factors.codes.items():
+        variance, own_df = _compute_grouped_variances(left, right, codes, strata, independent)
+        together += (-1) ** (len(names) + 1) * variance
+        if len(names) == 1:
+            floored = np.maximum(independent, variance)
+            df = np.where(floored > largest, own_df, df)
+            largest = np.maximum(largest, floored)
+    total = np.maximum(largest, together)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return total, df, np.where(independent > 0, total / independent, 1.0)
+
+
+def _compute_grouped_variances(
+    left: Floats, right: Floats, codes: Codes, strata: Labels | None, independent: Floats
+) -> tuple[Floats, Floats]:
+    """Return the variance and the degrees of freedom of each difference for clusters with these indexes."""
+    _, firsts, clusters, sizes = np.unique(codes, return_index=True, return_inverse=True, return_counts=True)
+    if len(sizes) < 2:
+        return independent, np.ones_like(independent)
+    indicator = np.zeros((len(codes), len(sizes)))
+    indicator[np.arange(len(codes)), clusters] = 1.0
     clustered, df = _compute_strata_variances(
         left @ indicator, right @ indicator, None if strata is None else strata[firsts]
     )
-    variance = np.maximum(independent, clustered)
     with np.errstate(divide="ignore", invalid="ignore"):
-        effect = np.where(independent > 0, variance / independent, 1.0)
-    return variance, df, effect
+        effect = np.where(independent > 0, np.maximum(1.0, clustered / independent), 1.0)
+    effective = compute_effective_clusters(sizes.astype(np.float64), effect)
+    return clustered, np.maximum(1.0, df - (len(sizes) - effective))
 
 
 def _compute_strata_variances(left: Floats, right: Floats, strata: Labels | None) -> tuple[Floats, Floats]:

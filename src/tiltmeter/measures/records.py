@@ -28,13 +28,14 @@ class Record:
     """One value of a measure in a run.
 
     `view` tells how the items are grouped (all items, by bias type, by target term, …), and `group` is the name of the
-    group. `n` is the number of items, `clusters` the number of clusters of items. `low` and `high` are the ends of the
-    95% interval; if there is no interval, `why` is the reason. `p_value` is the p-value of the test against `ideal`,
-    and `p_adjusted` is this p-value corrected by Holm's method for a test family of `tests` tests. `p_equivalence`
-    tests that the true value is within `margin` of the ideal, `p_beyond` that it is beyond the margin; both are
-    corrected too. `detectable` is the minimum detectable effect with a power of 80%; for ratios, it is the logarithm of
-    the effect. `family` is the answer type (likelihood, next-sentence, …), `kind` the kind of model (masked, causal,
-    …). `label` is the name of the group for display, if the data contain such a name.
+    group. `n` is the number of items. `factor` is the factor that dominates the standard error (see `standard_errors`),
+    `clusters` is its number of clusters, and `df` are the degrees of freedom of the standard error. `low` and `high`
+    are the ends of the 95% interval; if there is no interval, `why` is the reason. `p_value` is the p-value of the test
+    against `ideal`, and `p_adjusted` is this p-value corrected by Holm's method for a test family of `tests` tests.
+    `p_equivalence` tests that the true value is within `margin` of the ideal, `p_beyond` that it is beyond the margin;
+    both are corrected too. `detectable` is the minimum detectable effect with a power of 80%; for ratios, it is the
+    logarithm of the effect. `family` is the answer type (likelihood, next-sentence, …), `kind` the kind of model
+    (masked, causal, …). `label` is the name of the group for display, if the data contain such a name.
     """
 
     model: str
@@ -53,6 +54,8 @@ class Record:
     p_value: float | None = None
     standard_error: float | None = None
     clusters: int | None = None
+    factor: str | None = None
+    df: float | None = None
     margin: float | None = None
     p_equivalence: float | None = None
     p_beyond: float | None = None
@@ -129,8 +132,6 @@ def build_record(
     *,
     ends: tuple[float, float] | None = None,
     p_value: float | None = None,
-    standard_error: float | None = None,
-    clusters: int | None = None,
     why: str | None = None,
     **other_fields: Any,
 ) -> Record:
@@ -152,8 +153,6 @@ def build_record(
         ideal=measure.ideal,
         protocol=key.protocol,
         p_value=p_value,
-        standard_error=standard_error,
-        clusters=clusters,
         why=why,
         **other_fields,
     )
@@ -198,6 +197,8 @@ def build_estimate_record(
         ends=estimate.interval(),
         standard_error=estimate.standard_error.value,
         clusters=estimate.standard_error.clusters,
+        factor=estimate.standard_error.factor or None,
+        df=float(estimate.standard_error.df),
         **tests,
     )
 

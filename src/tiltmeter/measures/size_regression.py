@@ -14,7 +14,8 @@ from tiltmeter.measures.crossed_effects import (
     infer_over_members,
 )
 from tiltmeter.measures.estimates import Mean, PairedMean, compute_two_sided_p
-from tiltmeter.measures.standard_errors import Floats, Labels
+from tiltmeter.measures.factors import Factors, Labels
+from tiltmeter.measures.standard_errors import Floats
 
 # An interval over models needs a regression over models with at least this many degrees of freedom.
 FEWEST_DF = 3
@@ -43,7 +44,7 @@ def estimate_slope(
     families: Labels,
     weights: Floats,
     strata: Labels | None = None,
-    clusters: Labels | None = None,
+    factors: Factors | None = None,
     *,
     preference: bool = False,
 ) -> Slope | None:
@@ -55,9 +56,9 @@ def estimate_slope(
     """
     coefficients = compute_slope_coefficients(sizes, families)
     slopes = coefficients @ answers
-    mean: Mean | PairedMean = estimate_item_mean(slopes, weights, clusters, strata)
+    mean: Mean | PairedMean = estimate_item_mean(slopes, weights, factors, strata)
     if preference:
-        mean = PairedMean.from_differences(slopes, clusters, maximum=100.0 * float(coefficients.clip(0).sum()))
+        mean = PairedMean.from_differences(slopes, factors, maximum=100.0 * float(coefficients.clip(0).sum()))
     if not mean.standard_error.value:
         return None
     between = compute_slope_variance(answers @ weights, build_slope_design(sizes, families), coefficients)

@@ -1,19 +1,30 @@
-"""Standard errors of means over items, with and without clusters.
+"""Standard errors of means over items that share factors.
 
-Items about the same target term, or made from the same template, are correlated. Two standard errors are computed, one
-for independent items and a cluster-robust one (CR1, Liang and Zeger 1986); the larger one is used. The cluster-robust
-standard error is uncertain with few clusters, so tests use Student's t with G - 1 degrees of freedom for G clusters.
+Items about the same target term, with the same word, or made from the same template are correlated (see `factors`). The
+variance is the largest of
+
+- the variance for independent items,
+- the cluster-robust variance for each factor (CR1, Liang and Zeger 1986),
+- the variance for all factors together: variances of single factors and of intersections of an odd number of factors,
+  minus those of intersections of an even number (Cameron, Gelbach and Miller 2011).
+
+docs/evidence/verdicts.md compares this rule with others on released predictions. A cluster-robust variance is uncertain
+with few clusters or clusters of very different sizes, so tests use Student's t. The degrees of freedom are the
+effective number of clusters minus 1, for the factor with the largest variance.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Labels = NDArray[np.object_]
+from tiltmeter.measures.factors import Codes, Factors, Labels
 
+Floats = NDArray[np.float64]
+
+# The variance of a factor with fewer clusters is unknown, so no verdict generalises over it.
+FEWEST_CLUSTERS = 5
 # Variances below this number are rounding errors and count as zero.
 _ROUNDING = 1e-24
 
@@ -22,18 +33,20 @@ _ROUNDING = 1e-24
 class StandardError:
     """A standard error with its degrees of freedom.
 
-    `clusters` is the number of clusters; it is None for independent items. `design_effect` is the variance divided by
-    the variance that independent items would have.
+    `factor` is the name of the factor with the largest standard error, or of a factor with too few clusters; it is
+    empty if items count as independent. `clusters` is the number of clusters of this factor; it is None if items have
+    no factors. `design_effect` is the variance divided by the variance that independent items would have.
     """
 
     value: float
     df: float
     clusters: int | None = None
     design_effect: float = 1.0
+    factor: str = ""
 
 
 def compute_standard_error(
-    influence: Floats, clusters: Labels | None = None, strata: Labels | None = None
+    influence: Floats, factors: Factors | None = None, strata: Labels | None = None
 ) -> StandardError:
     """Compute the standard error of an estimate from the influence of each item.
 
@@ -42,26 +55,76 @@ def compute_standard_error(
 
     >>> values = np.array([2.0, 4.0, 4.0, 6.0])
     >>> compute_standard_error((values - values.mean()) / 4)
-    StandardError(value=0.816496580927726, df=3, clusters=None, design_effect=1.0)
-    >>> compute_standard_error((values - values.mean()) / 4, np.array(["a", "a", "b", "b"], dtype=object)).clusters
+    StandardError(value=0.816496580927726, df=3, clusters=None, design_effect=1.0, factor='')
+    >>> target = Factors.from_labels({"target": np.array(["a", "a", "b", "b"], dtype=object)})
+    >>> compute_standard_error((values - values.mean()) / 4, target).clusters
     2
     """
-    independent = _compute_strata_variance(influence, strata)
-    if clusters is None:
-        return StandardError(float(np.sqrt(independent[0])), independent[1])
-    codes, names = pd.factorize(clusters)
-    if len(names) < 2:
-        return StandardError(float(np.sqrt(independent[0])), 1, len(names))
-    sums = np.bincount(codes, influence).astype(np.float64)
-    if strata is None:
-        clustered = _compute_strata_variance(sums, None)
-    else:
-        # A cluster is assigned to the stratum of its first item.
-        firsts = np.unique(codes, return_index=True)[1]
-        clustered = _compute_strata_variance(sums, strata[firsts])
-    variance = max(independent[0], clustered[0])
-    design_effect = variance / independent[0] if independent[0] > 0 else 1.0
-    return StandardError(float(np.sqrt(variance)), clustered[1], len(names), float(design_effect))
+    variance, df = _compute_strata_variance(influence, strata)
+    independent = StandardError(float(np.sqrt(variance)), df)
+    if factors is None:
+        return independent
+    groupings = {
+        names: _compute_grouping(independent, codes, influence, strata) for names, codes in factors.codes.items()
+    }
+    shared = [
+        StandardError(grouping.error, grouping.df, grouping.count, factor=names[0])
+        for names, grouping in groupings.items()
+        if len(names) == 1 and grouping.count != len(influence)
+    ]
+    if not shared:
+        return independent
+    # The factor with the largest standard error, or one with too few clusters.
+    dominant = min(shared, key=lambda error: (min(error.clusters or 0, FEWEST_CLUSTERS), -error.value, error.df))
+    together = sum((-1) ** (len(names) + 1) * grouping.variance for names, grouping in groupings.items())
+    total = max(together, *(error.value**2 for error in shared))
+    effect = total / variance if variance > 0 else 1.0
+    return replace(dominant, value=float(np.sqrt(total)), design_effect=float(effect))
+
+
+@dataclass(frozen=True, slots=True)
+class _Grouping:
+    """The variance for `count` clusters; `error` is the standard error, at least that of independent items."""
+
+    variance: float
+    error: float
+    df: float
+    count: int
+
+
+def _compute_grouping(independent: StandardError, codes: Codes, influence: Floats, strata: Labels | None) -> _Grouping:
+    _, firsts, clusters, sizes = np.unique(codes, return_index=True, return_inverse=True, return_counts=True)
+    count = len(sizes)
+    if count < 2:
+        return _Grouping(independent.value**2, independent.value, 1, count)
+    sums = np.bincount(clusters, influence).astype(np.float64)
+    # A cluster is assigned to the stratum of its first item.
+    variance, df = _compute_strata_variance(sums, None if strata is None else strata[firsts])
+    error = max(independent.value, float(np.sqrt(variance)))
+    effect = error**2 / independent.value**2 if independent.value > 0 else 1.0
+    lost = count - float(compute_effective_clusters(sizes.astype(np.float64), np.array([effect]))[0])
+    return _Grouping(variance, error, max(1.0, df - lost), count)
+
+
+def compute_effective_clusters(sizes: Floats, effects: Floats) -> Floats:
+    """Return the number of clusters of equal size whose variance is estimated as precisely as with these clusters.
+
+    `sizes` are the numbers of items of the clusters, and `effects` design effects. The variance of a cluster with n
+    items is assumed to be proportional to n + correlation * n * (n - 1). The correlation follows from the design
+    effect. Satterthwaite's formula gives the effective number.
+
+    >>> compute_effective_clusters(np.array([10.0, 10.0, 10.0]), np.array([4.0])).tolist()
+    [3.0]
+    >>> compute_effective_clusters(np.array([100.0, 5.0, 5.0, 5.0, 5.0]), np.array([1.0, 40.0])).round(1).tolist()
+    [1.4, 1.0]
+    """
+    pairs = sizes * (sizes - 1)
+    if not pairs.any():
+        return np.full_like(effects, len(sizes))
+    correlations = np.clip((effects - 1) * sizes.sum() / pairs.sum(), 0.0, 1.0)
+    totals = sizes.sum() + correlations * pairs.sum()
+    squares = np.sum(sizes**2) + 2 * correlations * np.sum(sizes * pairs) + correlations**2 * np.sum(pairs**2)
+    return np.asarray(totals**2 / squares)
 
 
 def _compute_strata_variance(influence: Floats, strata: Labels | None) -> tuple[float, float]:

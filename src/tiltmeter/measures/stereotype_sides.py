@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from tiltmeter.errors import DataError
 from tiltmeter.forms.gest import FEMALE, MALE, SIDES, STEREOTYPES, get_gest_side
-from tiltmeter.measures.standard_errors import Floats, Labels, StandardError, compute_standard_error
+from tiltmeter.measures.factors import Labels
+from tiltmeter.measures.standard_errors import Floats, StandardError, compute_standard_error
 
 __all__ = [
     "FEMALE",

@@ -12,9 +12,10 @@ import numpy as np
 import pandas as pd
 from scipy.special import fdtrc
 
+from tiltmeter.measures.factors import Labels
 from tiltmeter.measures.measure import Measure
 from tiltmeter.measures.records import Record, RecordKey, build_record
-from tiltmeter.measures.standard_errors import Floats, Labels
+from tiltmeter.measures.standard_errors import Floats
 
 _STANDARD_DEVIATIONS = 2.0
 

@@ -19,21 +19,21 @@ run. Pooled parts are a separate family. The tests of "within" and "beyond" are 
 """
 
 import math
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
 from scipy.special import stdtrit
 
 from tiltmeter.measures.estimates import POWER
-from tiltmeter.measures.measure import WIDEST, Measure, get_measure, list_deciding_records, name_clusters
+from tiltmeter.measures.measure import WIDEST, get_measure, list_deciding_records, name_clusters
 from tiltmeter.measures.multiple_testing import adjust_holm, group_indexes
 from tiltmeter.measures.records import OVERALL, Record, get_parts_key, get_row_key
+from tiltmeter.measures.standard_errors import FEWEST_CLUSTERS
 from tiltmeter.measures.validity_rules import PORTION_MEASURES, Row
 from tiltmeter.measures.verdict import Verdict, VerdictDirection
 
 ALPHA = 0.05
-FEWEST_CLUSTERS = 5
 
 _CORRECTED = ("p_value", "p_equivalence", "p_beyond")
 
@@ -43,9 +43,7 @@ def assign_verdicts(records: Iterable[Record]) -> list[Record]:
     corrected = _correct_p_values(list(records))
     rows: dict[tuple[str, ...], dict[str, Record]] = {}
     parts: dict[tuple[str, ...], list[Record]] = {}
-    views: dict[tuple[str, ...], set[str]] = {}
     for record in corrected:
-        views.setdefault(get_row_key(record)[:-2], set()).add(record.view)
         rows.setdefault(get_row_key(record), {})[record.measure] = record
         if record.part != OVERALL and record.margin is not None:
             parts.setdefault(get_parts_key(record), []).append(record)
@@ -57,7 +55,6 @@ def assign_verdicts(records: Iterable[Record]) -> list[Record]:
                 record,
                 {**portions.get((*get_row_key(record)[:-2], "all", "all"), {}), **rows[get_row_key(record)]},
                 parts.get(get_parts_key(record), ()),
-                views[get_row_key(record)[:-2]],
             ),
         )
         if record.margin is not None
@@ -66,11 +63,10 @@ def assign_verdicts(records: Iterable[Record]) -> list[Record]:
     ]
 
 
-def decide_verdict(record: Record, row: Row, parts: Sequence[Record] = (), views: Collection[str] = ()) -> Verdict:
+def decide_verdict(record: Record, row: Row, parts: Sequence[Record] = ()) -> Verdict:
     """Decide the verdict on a record with corrected p-values.
 
     `row` is the row of the record. If the record is over pooled parts, `parts` are the records of the single parts.
-    `views` are the names of the columns by which items are grouped.
     """
     measure = get_measure(record.measure)
     margin = record.margin or measure.margin or 0.0
@@ -81,7 +77,7 @@ def decide_verdict(record: Record, row: Row, parts: Sequence[Record] = (), views
     if (reason := _find_contradiction(record, row, parts)) is not None:
         return Verdict("contradictory", reason=reason)
     if record.clusters is not None and record.clusters < FEWEST_CLUSTERS:
-        return Verdict("too few", reason=_describe_few_clusters(record.clusters, measure, views))
+        return Verdict("too few", reason=_describe_few_clusters(record.clusters, record.factor or ""))
     if record.p_adjusted is None or record.low is None or record.high is None:
         return Verdict("too few", reason=record.why or f"n={record.n:,}")
     equivalent = record.p_equivalence is not None and record.p_equivalence < ALPHA / 2
@@ -119,7 +115,7 @@ def _get_test_family(record: Record) -> tuple[str | bool, ...]:
 
 def _correct_detectable_effect(record: Record, tests: int) -> float | None:
     """Return the minimum detectable effect at the Bonferroni level, which is Holm's level for the smallest p-value."""
-    df = (record.clusters or record.n) - 1
+    df = record.df or record.n - 1
     if record.detectable is None or tests == 1 or df < 1:
         return record.detectable
     power = float(stdtrit(df, POWER))
@@ -154,11 +150,8 @@ def _is_significant(record: Record) -> bool:
     return record.p_adjusted is not None and record.p_adjusted < ALPHA
 
 
-def _describe_few_clusters(count: int, measure: Measure, views: Collection[str]) -> str:
-    known = [name for name in measure.cluster_columns if name in views]
-    columns = tuple(known[:1]) or measure.cluster_columns
-    verb = "come from" if columns[:1] == ("template",) else "are about"
-    return f"the items {verb} {count} {name_clusters(columns, count)}, and five are needed"
+def _describe_few_clusters(count: int, factor: str) -> str:
+    return f"the items have only {count} {name_clusters([factor], count)}, and five are needed"
 
 
 def _get_direction(record: Record) -> VerdictDirection:

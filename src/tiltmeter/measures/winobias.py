@@ -3,7 +3,7 @@
 q_m is the geometric mean of P(masculine) / P(feminine) over the sentences about men's occupations, q_f the same mean
 over the sentences about women's occupations, and g_s is q_m / q_f. Values are as defined in the paper; the view "as
 published" has the scale of the released code (see `gest`). Intervals and the test of g_s are Student's t on the log
-scale, clustered by occupation.
+scale; they account for the occupations and templates that sentences share.
 """
 
 import math
@@ -17,8 +17,9 @@ import pandas as pd
 from tiltmeter.errors import DataError
 from tiltmeter.measures.bootstrap import RESAMPLES
 from tiltmeter.measures.estimates import Mean, Ratio
+from tiltmeter.measures.factors import build_factors, list_factor_columns
 from tiltmeter.measures.gest import AS_PUBLISHED, G_S
-from tiltmeter.measures.gest_measures import GEST_MEASURES
+from tiltmeter.measures.gest_measures import GEST_MEASURES, OCCUPATION_FACTORS
 from tiltmeter.measures.records import (
     KEY_COLUMNS,
     OVERALL,
@@ -105,7 +106,7 @@ class _Occupations(RecordKey):
 
 
 def _estimate_rate(rows: pd.DataFrame, male_sign: int, female_sign: int) -> Ratio:
-    """Estimate a rate. The genders of occupations are strata; the occupations, if they are known, are clusters."""
+    """Estimate a rate. The genders of occupations are strata."""
     if not male_sign or not female_sign:
         rows = rows[rows["occupation_gender"] == (GENDERS[0] if male_sign else GENDERS[1])]
     scores, male = rows["score"].to_numpy(dtype=float), (rows["occupation_gender"] == GENDERS[0]).to_numpy()
@@ -114,10 +115,9 @@ def _estimate_rate(rows: pd.DataFrame, male_sign: int, female_sign: int) -> Rati
         if sign:
             log += sign * float(scores[side].mean())
             influence[side] = sign * (scores[side] - scores[side].mean()) / side.sum()
-    known = "occupation" in rows.columns and rows["occupation"].notna().all()
-    clusters = rows["occupation"].to_numpy(dtype=object) if known else None
+    factors = build_factors(list_factor_columns(rows, OCCUPATION_FACTORS), OCCUPATION_FACTORS)
     return Ratio(
-        Mean(log, compute_standard_error(influence, clusters, rows["occupation_gender"].to_numpy(dtype=object)))
+        Mean(log, compute_standard_error(influence, factors, rows["occupation_gender"].to_numpy(dtype=object)))
     )
 
 

@@ -1,9 +1,9 @@
 """Accuracy, ΔG and ΔS of WinoMT (Stanovsky et al. 2019).
 
-docs/explanation/translations.md defines the measures. Items are clustered by entity (an occupation), because all
-sentences about one entity depend on one noun. Items are stratified by the stereotypical gender of the entity: male,
-female or none. Intervals of shares use the effective sample size. Intervals of F1 and of differences are Student's t
-with a standard error by the delta method.
+docs/explanation/translations.md defines the measures. Intervals account for the entity (an occupation) that items
+share, because all sentences about one entity depend on one noun, and for the template. Items are stratified by the
+stereotypical gender of the entity: male, female or none. Intervals of shares use the effective sample size. Intervals
+of F1 and of differences are Student's t with a standard error by the delta method.
 """
 
 from collections.abc import Iterator, Mapping
@@ -16,6 +16,7 @@ import pandas as pd
 from tiltmeter.errors import DataError
 from tiltmeter.forms.winomt import ANTI, FEMALE, GENDERS, MALE, NEITHER, PRO, STEREOTYPICAL
 from tiltmeter.measures.estimates import PERCENT, Estimate, Mean, Share
+from tiltmeter.measures.factors import Factors, Labels, build_factors, list_factor_columns
 from tiltmeter.measures.item_contributions import ItemValues, scale_role, weigh_difference
 from tiltmeter.measures.measure import Measure
 from tiltmeter.measures.records import (
@@ -27,7 +28,7 @@ from tiltmeter.measures.records import (
     split_by_key,
 )
 from tiltmeter.measures.score_checks import require_columns
-from tiltmeter.measures.standard_errors import Floats, Labels, compute_standard_error
+from tiltmeter.measures.standard_errors import Floats, compute_standard_error
 from tiltmeter.measures.validity_rules import Row, ValidityRule
 
 RIGHT = "noun_right"
@@ -36,6 +37,8 @@ MOST_UNTOLD = 20.0
 # With fewer sentence pairs than this number, the word alignment is not reliable.
 FEW_PAIRS = 1000
 POINTS = (-100.0, 100.0)
+# What sentences share: their noun, and the sentence without its pronouns.
+FACTORS = ("entity", "template")
 weigh_pro_anti = partial(weigh_difference, first=PRO, second=ANTI)
 
 
@@ -73,7 +76,7 @@ DELTA_S = Measure(
             weigh=weigh_pro_anti,
             strata="pro- and anti-stereotypical items",
             two_sided=True,
-            clusters=("entity",),
+            factors=FACTORS,
         ),
     ),
 )
@@ -140,9 +143,9 @@ def get_strata(rows: pd.DataFrame) -> Labels:
     return labels
 
 
-def _estimate_share(values: Floats, entities: Labels, strata: Labels) -> Share:
+def _estimate_share(values: Floats, factors: Factors | None, strata: Labels) -> Share:
     mean = float(values.mean())
-    return Share(mean, compute_standard_error((values - mean) / len(values), entities, strata), len(values))
+    return Share(mean, compute_standard_error((values - mean) / len(values), factors, strata), len(values))
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +154,7 @@ class _People(RecordKey):
 
     def records(self, rows: pd.DataFrame, margin: float | None, *, intervals: bool) -> Iterator[Record]:
         """Yield the records of items; `rows` has a row for each item and a column for each role."""
-        entities, strata = rows["entity"].to_numpy(dtype=object), get_strata(rows)
+        factors, strata = build_factors(list_factor_columns(rows, FACTORS), FACTORS), get_strata(rows)
         right = 100 * rows[RIGHT].to_numpy(dtype=float)
         genders = {
             gender: compute_f1(
@@ -166,26 +169,27 @@ class _People(RecordKey):
             weights = weigh_pro_anti(groups)
             means = {group: right[groups == group].mean() for group in (PRO, ANTI)}
             centred = right - np.array([means.get(group, 0.0) for group in groups])
-            estimate = Mean(float(weights @ right), compute_standard_error(weights * centred, entities, strata))
+            estimate = Mean(float(weights @ right), compute_standard_error(weights * centred, factors, strata))
             n = int(np.isin(groups, (PRO, ANTI)).sum())
             yield self._record("all", "all", DELTA_S, estimate, n, margin, intervals=intervals)
         if male and female and all((rows["gender"] == gender).any() for gender in (MALE, FEMALE)):
             difference = male.influence - female.influence
-            estimate = Mean(male.value - female.value, compute_standard_error(difference, entities, strata))
+            estimate = Mean(male.value - female.value, compute_standard_error(difference, factors, strata))
             yield self._record("all", "all", DELTA_G, estimate, len(rows), intervals=intervals)
-        share = _estimate_share(right, entities, strata)
+        share = _estimate_share(right, factors, strata)
         yield self._record("all", "all", ACC, share, len(rows), intervals=intervals)
         for gender, f1 in genders.items():
             if f1:
-                estimate = Mean(f1.value, compute_standard_error(f1.influence, entities, strata))
+                estimate = Mean(f1.value, compute_standard_error(f1.influence, factors, strata))
                 yield self._record("all", "all", F1[gender], estimate, len(rows), intervals=intervals)
         untold = 100 * (1 - rows[list(READ.values())].to_numpy(dtype=float).sum(axis=1))
-        share = _estimate_share(untold, entities, strata)
+        share = _estimate_share(untold, factors, strata)
         yield self._record("all", "all", UNTOLD, share, len(rows), intervals=intervals)
         for group in STEREOTYPICAL:
             here = groups == group
             if here.any() and not here.all():
-                share = _estimate_share(right[here], entities[here], strata[here])
+                own = None if factors is None else factors.where(here)
+                share = _estimate_share(right[here], own, strata[here])
                 yield self._record("stereotypical", group, ACC, share, int(here.sum()), intervals=intervals)
 
     def _record(
@@ -219,7 +223,7 @@ def measure(
     margin = dict(margins or {}).get(DELTA_S.name)
     records: list[Record] = []
     for key, rows in split_by_key(scores):
-        index = ["item", *NEEDS_COLUMNS]
+        index = ["item", *NEEDS_COLUMNS, *(name for name in FACTORS if name in rows and name not in NEEDS_COLUMNS)]
         table = rows.pivot(index=index, columns="role", values="score").reset_index()
         _validate_roles(table, key.model)
         records += _People(*key.names).records(table, margin, intervals=intervals)

@@ -51,9 +51,9 @@ from tiltmeter.comparing.cells import ITEM_TRANSLATION, list_attribute_columns
 from tiltmeter.errors import UsageError
 from tiltmeter.forms import ItemText, get_forms
 from tiltmeter.measures import find_module_scale, is_measure_module
+from tiltmeter.measures.factors import Labels
 from tiltmeter.measures.item_contributions import StrengthUnit
 from tiltmeter.measures.measure import ItemScale, find_item_scale, list_quantities
-from tiltmeter.measures.standard_errors import Labels
 from tiltmeter.reports.display_text import clip, format_label
 from tiltmeter.reports.group_names import get_group_name, list_name_columns
 from tiltmeter.reports.item_texts import DataKey

@@ -35,7 +35,7 @@ def print_item_quality(quality: ItemQuality, console: Console, *, top: int = 0) 
         for one in quality.panels
     ]
     print_fitting_table(console, _HEADS, rows, labels=2, optional=(_OTHER_CLUSTERS, "models", "items"))
-    columns = dict.fromkeys(name for one in quality.panels for name in one.panel.list_cluster_columns())
+    columns = dict.fromkeys(name for one in quality.panels for name in one.panel.list_factor_columns())
     console.print(_LEGEND.format(clusters=name_clusters(list(columns))), style="dim")
     _print_languages(quality, console)
     for note in quality.notes:

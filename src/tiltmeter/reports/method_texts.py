@@ -14,7 +14,7 @@ def describe_clusters(quantities: Iterable[Quantity]) -> str:
     >>> describe_clusters(list_quantities(["more", "less"], []))
     '; items with the same template are a cluster'
     """
-    columns = dict.fromkeys(name for quantity in quantities for name in quantity.values.clusters)
+    columns = dict.fromkeys(name for quantity in quantities for name in quantity.values.factors)
     return f"; items with the same {name_clusters(list(columns), 1)} are a cluster" if columns else ""
 
 

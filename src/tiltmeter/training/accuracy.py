@@ -12,6 +12,7 @@ from torch.nn.functional import cross_entropy
 
 from tiltmeter.errors import ModelError
 from tiltmeter.measures.estimates import Share
+from tiltmeter.measures.factors import Factors
 from tiltmeter.progress.progress import Progress, ReportProgress, ignore_progress
 from tiltmeter.training.batches import build_tensors
 from tiltmeter.training.tokenised_pairs import TokenisedPairs
@@ -98,7 +99,7 @@ def _compute_accuracy(
     language: str, correct: NDArray[np.float64], tokens: TokenisedPairs, selected: NDArray[np.bool_]
 ) -> Accuracy:
     articles = tokens.articles[selected].astype(object)
-    share = Share.from_values(correct[selected], articles)
+    share = Share.from_values(correct[selected], Factors.from_labels({"article": articles}))
     low, high = share.interval()
     positive = correct[selected & (tokens.labels == 1)]
     return Accuracy(

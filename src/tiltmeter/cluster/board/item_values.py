@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 from tiltmeter.cluster.board.columns import BoardCell, ColumnKey
 from tiltmeter.errors import DataError
 from tiltmeter.measures import is_measure_module, list_comparable_quantities
-from tiltmeter.measures.measure import Quantity, get_measure, select_clusters
+from tiltmeter.measures.factors import Factors, Labels, build_factors
+from tiltmeter.measures.measure import Quantity, get_measure
 from tiltmeter.measures.records import OVERALL, get_base_protocol
-from tiltmeter.measures.standard_errors import Floats, Labels
+from tiltmeter.measures.standard_errors import Floats
 from tiltmeter.runs.manifest import Manifest
 from tiltmeter.runs.measurement import find_module
 from tiltmeter.runs.run_files import MEASURES, SCORES
@@ -34,7 +35,7 @@ class CellValues:
     """The items of one cell of the board.
 
     `items` are the sorted names of the items, and `values` their contributions to the measure. `labels` are the strata
-    of the items; the other fields are their sides and clusters.
+    of the items; the other fields are their sides and factors.
     """
 
     quantity: Quantity
@@ -42,7 +43,7 @@ class CellValues:
     values: Floats
     labels: Labels | None
     sides: Labels | None
-    clusters: Labels | None
+    factors: Factors | None
 
 
 def read_scores(folder: Path) -> Scores | None:
@@ -78,9 +79,9 @@ def compute_item_values(scores: Scores, cell: BoardCell, key: ColumnKey) -> Cell
         quantity.values.contributions(inputs)[0],
         _convert_labels(rows[labels[0]][kept]) if quantity.values.weigh is not None else None,
         _convert_labels(rows[sides][kept]) if sides in rows else None,
-        select_clusters(
-            quantity.values,
-            {name: _convert_labels(rows[name][kept]) for name in quantity.values.clusters if name in rows},
+        build_factors(
+            {name: _convert_labels(rows[name][kept]) for name in quantity.values.factors if name in rows},
+            quantity.values.factors,
         ),
     )
     _check_value(values, cell)

@@ -138,7 +138,7 @@ def _test_separately(cells: Sequence[BoardCell]) -> Floats:
     # If a standard error is missing, compute it from the longer side of the 95% interval.
     derived = np.abs(ends - values[:, None]).max(axis=1) / 1.96
     errors = np.array([cell.record.standard_error or derived[number] for number, cell in enumerate(cells)])
-    df = np.array([max(1, (cell.record.clusters or cell.record.n) - 1) for cell in cells], dtype=float)
+    df = np.array([max(1, cell.record.df or cell.record.n - 1) for cell in cells], dtype=float)
     return compute_unpaired_p_values(values, float(ideal), errors, df)
 
 
@@ -178,12 +178,11 @@ def _test_paired(
         return
     table = np.array([one.values[np.searchsorted(one.items, shared)] for one in tested_values])
     indices = np.searchsorted(leading.items, shared)
-    labels, sides, clusters = (
-        None if each is None else each[indices] for each in (leading.labels, leading.sides, leading.clusters)
-    )
+    labels, sides = (None if each is None else each[indices] for each in (leading.labels, leading.sides))
+    factors = None if leading.factors is None else leading.factors.where(indices)
     if not leading.quantity.values.is_defined(labels, sides):
         return
-    tested = compute_distance_p_values(leading.quantity, table, SharedItems(labels, sides, clusters))
+    tested = compute_distance_p_values(leading.quantity, table, SharedItems(labels, sides, factors))
     if not same:
         weights = leading.quantity.values.weights(shared if labels is None else labels, sides)
         on_shared = np.abs(table @ weights - leading.quantity.ideal)

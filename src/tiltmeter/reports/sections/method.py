@@ -61,7 +61,7 @@ def _list_clusters(combined: CombinedRuns) -> list[str]:
     columns = dict.fromkeys(
         name
         for measure in _list_primary_measures(combined)
-        for name in measure.cluster_columns
+        for name in measure.factor_columns
         if name in combined.scores and combined.scores[name].nunique() > 1
     )
     return [name_clusters([name], 1) for name in columns]

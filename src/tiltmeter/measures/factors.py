@@ -1,0 +1,109 @@
+"""Factors: what items share, such as a target term, a word or a template.
+
+Items with the same label of a factor are correlated. An item belongs to several factors at once (crossed factors): in
+StereoSet, to its target term and to its two words. `standard_errors` accounts for all of them.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+Labels = NDArray[np.object_]
+Codes = NDArray[np.intp]
+
+
+@dataclass(frozen=True, slots=True)
+class Factors:
+    """The clusters of items by factor.
+
+    `labels` maps the name of a factor to the label of each item. `codes` maps the names of one or more factors to the
+    index of each item's cluster: the items that share the labels of all these factors. An item without a label (None,
+    NaN or "") is a cluster of its own.
+
+    >>> words = np.array(["kind", "kind", None], dtype=object)
+    >>> targets = np.array(["nurse", "cook", "cook"], dtype=object)
+    >>> factors = Factors.from_labels({"word": words, "target": targets})
+    >>> factors.codes["word",].tolist(), factors.codes["word", "target"].tolist()
+    ([0, 0, 1], [0, 1, 2])
+    """
+
+    labels: Mapping[str, Labels]
+    codes: Mapping[tuple[str, ...], Codes]
+
+    @classmethod
+    def from_labels(cls, labels: Mapping[str, Labels]) -> "Factors":
+        """Build factors from the labels of items."""
+        single = {name: _encode(values) for name, values in labels.items()}
+        return cls(labels, {names: _intersect([single[name] for name in names]) for names in _list_subsets(single)})
+
+    def where(self, rows: NDArray[np.bool_] | Codes) -> "Factors":
+        """Select items by a mask or by their indexes."""
+        return Factors(
+            {name: labels[rows] for name, labels in self.labels.items()},
+            {names: codes[rows] for names, codes in self.codes.items()},
+        )
+
+    def without(self, *dropped: str) -> "Factors | None":
+        """Return the factors without those with these names; None if no factor remains."""
+        labels = {name: labels for name, labels in self.labels.items() if name not in dropped}
+        codes = {names: codes for names, codes in self.codes.items() if not set(names) & set(dropped)}
+        return Factors(labels, codes) if labels else None
+
+    def join(self, other: "Factors") -> "Factors":
+        """Return the factors of two groups of items together; items with the same label are one cluster.
+
+        A group without a factor has no labels of this factor.
+        """
+        names = dict.fromkeys((*self.labels, *other.labels))
+        return Factors.from_labels({name: np.concatenate([self._list(name), other._list(name)]) for name in names})
+
+    def _list(self, name: str) -> Labels:
+        n = len(next(iter(self.labels.values())))
+        return self.labels.get(name, np.full(n, None, dtype=object))
+
+
+def _list_subsets(names: Iterable[str]) -> Iterator[tuple[str, ...]]:
+    ordered = tuple(names)
+    for size in range(1, len(ordered) + 1):
+        yield from combinations(ordered, size)
+
+
+def _intersect(codes: Sequence[Codes]) -> Codes:
+    """Return the index of each item's cluster if items of one cluster share the clusters of all factors."""
+    joint = codes[0]
+    for more in codes[1:]:
+        joint = pd.factorize(joint * (int(more.max(initial=0)) + 1) + more)[0].astype(np.intp)
+    return joint
+
+
+def build_factors(columns: Mapping[str, Labels], names: Iterable[str]) -> Factors | None:
+    """Return the factors with these names that have several labels; None if there is no such factor."""
+    used = {name: columns[name] for name in names if name in columns and _has_several_labels(columns[name])}
+    return Factors.from_labels(used) if used else None
+
+
+def list_factor_columns(rows: pd.DataFrame, names: Iterable[str]) -> dict[str, Labels]:
+    """Return the columns of a table that are factors, by name."""
+    return {name: rows[name].to_numpy(dtype=object) for name in names if name in rows.columns}
+
+
+def _encode(labels: Labels) -> Codes:
+    """Return the index of each item's cluster; items without a label have indexes of their own."""
+    known = labels.copy()
+    known[_are_missing(labels)] = None
+    codes: Codes = pd.factorize(known)[0].astype(np.intp)
+    alone = codes < 0
+    codes[alone] = codes.max(initial=-1) + 1 + np.arange(int(alone.sum()))
+    return codes
+
+
+def _are_missing(labels: Labels) -> NDArray[np.bool_]:
+    return np.asarray(pd.isna(labels) | (labels == ""), dtype=np.bool_)
+
+
+def _has_several_labels(labels: Labels) -> bool:
+    return len(set(labels[~_are_missing(labels)].tolist())) > 1
