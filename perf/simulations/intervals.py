@@ -14,6 +14,7 @@ from tiltmeter.measures.association import compute_icat, estimate_icat_interval,
 from tiltmeter.measures.balanced_measures import estimate_type_balanced_mean
 from tiltmeter.measures.bootstrap import compute_percentile_intervals, draw_counts
 from tiltmeter.measures.estimates import Estimate, Interval, Mean, Ratio, Share, compute_two_sided_p
+from tiltmeter.measures.factors import Factors
 from tiltmeter.measures.gest_parts import GestPart, estimate_rate
 from tiltmeter.measures.ranks import compare_means, compare_shares, compute_comparison_level, compute_rank_intervals
 from tiltmeter.measures.standard_errors import Floats
@@ -118,15 +119,15 @@ def associations(truth: AssociationTruth, shape: Shape) -> Simulate:
     """Simulate SS, SS as published, LMS, ICAT and SS balanced by length."""
 
     def draw_and_count(rng: Rng) -> dict[str, bool | None]:
-        drawn, labels = truth.draw(rng, shape), shape.labels
-        ss = Share.from_values(drawn.ss, labels)
-        balanced = estimate_length_balanced_ss(drawn.ss, drawn.length, labels)
+        drawn, factors = truth.draw(rng, shape), shape.factors
+        ss = Share.from_values(drawn.ss, factors)
+        balanced = estimate_length_balanced_ss(drawn.ss, drawn.length, factors)
         return {
             "SS": covered(ss, truth.ss),
-            "SS as published": covered(Share.from_values(drawn.published, labels), truth.published),
-            "LMS": covered(Share.from_values(drawn.lms, labels), truth.lms),
+            "SS as published": covered(Share.from_values(drawn.published, factors), truth.published),
+            "LMS": covered(Share.from_values(drawn.lms, factors), truth.lms),
             "ICAT": covers(
-                estimate_icat_interval(drawn.lms, drawn.published, labels), compute_icat(truth.lms, truth.published)
+                estimate_icat_interval(drawn.lms, drawn.published, factors), compute_icat(truth.lms, truth.published)
             ),
             "balanced by length": None if balanced is None else covered(balanced, truth.balanced),
             "type I of SS": rejects(ss, 50.0) if truth.ss == 50.0 else None,
@@ -158,13 +159,13 @@ def preferences_of_pairs(share: float, ties: float, shape: Shape, correlation: f
         rates = term_rates(rng, shape, share, correlation)
         tied = rng.random(shape.n) < ties
         prefers = 100.0 * (rng.random(shape.n) < rates)
-        cps = Share.from_values(np.where(tied, 50.0, prefers), shape.labels)
-        published = Share.from_values(np.where(tied, 0.0, prefers), shape.labels)
+        cps = Share.from_values(np.where(tied, 50.0, prefers), shape.factors)
+        published = Share.from_values(np.where(tied, 0.0, prefers), shape.factors)
         true_cps, true_published = 100 * ((1 - ties) * share + ties / 2), 100 * (1 - ties) * share
         tokens = rng.integers(4, 25, shape.n).astype(float)
         chosen = np.clip(rng.beta(2.0, 3.0, shape.n) + rates - share, 0.0, 1.0)
         accuracy = pairs._estimate_accuracy(
-            rng.binomial(tokens.astype(int), chosen).astype(float), tokens, shape.labels
+            rng.binomial(tokens.astype(int), chosen).astype(float), tokens, shape.factors
         )
         return {
             "CPS or B.S_JSD": covered(cps, true_cps),
@@ -195,16 +196,16 @@ def balanced_types(
 ) -> Simulate:
     """Simulate preferences balanced by bias type; with `terms`, clustered with this intraclass correlation."""
     types = np.repeat([str(number) for number in range(len(sizes))], sizes).astype(object)
+    shapes = [Shape("", n, terms[number] if terms else None) for number, n in enumerate(sizes)]
+    factors = None
+    if terms:
+        names = [[f"{number}/{code}" for code in shape.codes] for number, shape in enumerate(shapes)]
+        factors = Factors.from_labels({"target": np.concatenate(names).astype(object)})
 
     def draw_and_count(rng: Rng) -> dict[str, bool | None]:
-        shapes = [Shape("", n, terms[number] if terms else None) for number, n in enumerate(sizes)]
         rates = [term_rates(rng, shape, share, correlation) for shape, share in zip(shapes, shares, strict=True)]
-        clusters = None
-        if terms:
-            names = [[f"{number}/{code}" for code in shape.codes] for number, shape in enumerate(shapes)]
-            clusters = np.concatenate(names).astype(object)
         values = 100.0 * (rng.random(len(types)) < np.concatenate(rates))
-        balanced = estimate_type_balanced_mean(values, types, clusters)
+        balanced = estimate_type_balanced_mean(values, types, factors)
         return {"coverage": balanced and covers(balanced.interval(), 100 * float(np.mean(shares)))}
 
     return each(draw_and_count)

@@ -8,7 +8,8 @@ from functools import cached_property
 import numpy as np
 
 from perf.simulations.runner import Rng
-from tiltmeter.measures.standard_errors import Floats, Labels
+from tiltmeter.measures.factors import Factors
+from tiltmeter.measures.standard_errors import Floats
 
 Draw = Callable[[Rng, int], Floats]
 
@@ -26,10 +27,10 @@ class Shape:
         """The index of the term of each item."""
         return np.arange(self.n) % (self.terms or self.n)
 
-    @property
-    def labels(self) -> Labels | None:
-        """The cluster of each item, if there are terms; integers are faster than names."""
-        return None if self.terms is None else self.codes
+    @cached_property
+    def factors(self) -> Factors | None:
+        """The target term of each item, if there are terms."""
+        return None if self.terms is None else Factors.from_labels({"target": self.codes.astype(object)})
 
 
 def term_rates(rng: Rng, shape: Shape, mean: float, correlation: float) -> Floats:

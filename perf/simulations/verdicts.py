@@ -24,6 +24,8 @@ from tiltmeter.measures.verdict_rule import assign_verdicts
 LANGUAGES = ("en", "de", "fr", "es", "tr")
 PARTS = ("intrasentence", "intersentence")
 PART = Shape("79 terms of 27", 2_133, 79)
+# Both parts have the same terms.
+_PART_TWICE = PART.factors and PART.factors.join(PART.factors)
 # Items and target terms of the bias types in one part of StereoSet.
 BIAS_TYPES = {
     "gender": Shape("gender", 255, 10),
@@ -134,14 +136,14 @@ def families(rows: Sequence[Row], correlation: float, pooled: bool) -> Simulate:
             100.0 * (rng.random(row.shape.n) < term_rates(rng, row.shape, row.truth / 100, correlation)) for row in rows
         ]
         records = [
-            record(row, SS, Share.from_values(value, row.shape.labels)) for row, value in zip(rows, values, strict=True)
+            record(row, SS, Share.from_values(value, row.shape.factors))
+            for row, value in zip(rows, values, strict=True)
         ]
         truths = [row.truth for row in rows]
         if pooled:
             for first, second in zip(range(0, len(rows), 2), range(1, len(rows), 2), strict=True):
                 both = replace(rows[first], part=OVERALL, shape=Shape("both", 2 * PART.n, PART.terms))
-                labels = np.concatenate([rows[first].shape.labels, rows[second].shape.labels])
-                share = Share.from_values(np.concatenate([values[first], values[second]]), labels)
+                share = Share.from_values(np.concatenate([values[first], values[second]]), _PART_TWICE)
                 records.append(record(both, SS, share))
                 truths.append((rows[first].truth + rows[second].truth) / 2)
         return claims(assign_verdicts(records), truths)
@@ -215,7 +217,7 @@ def power(make: Callable[[Rng, float], Estimate], ideal: float) -> Simulate:
 def _share_of(shape: Shape, correlation: float) -> Callable[[Rng, float], Estimate]:
     def make(rng: Rng, effect: float) -> Estimate:
         rates = term_rates(rng, shape, min(0.999, 0.5 + effect / 100), correlation)
-        return Share.from_values(100.0 * (rng.random(shape.n) < rates), shape.labels)
+        return Share.from_values(100.0 * (rng.random(shape.n) < rates), shape.factors)
 
     return make
 
@@ -240,7 +242,7 @@ def power_of_pairs(shape: Shape, differ: float) -> Simulate:
 
     def compare(rng: Rng, effect: float) -> tuple[float, float]:
         ours, theirs = preferences(rng, 0.5 + effect / 100, 0.5, differ, shape, 0.0)
-        comparison = compute_contrast(ss, 100.0 * ours[np.newaxis], 100.0 * theirs[np.newaxis], clusters=shape.labels)
+        comparison = compute_contrast(ss, 100.0 * ours[np.newaxis], 100.0 * theirs[np.newaxis], factors=shape.factors)
         return comparison.p_value, comparison.detectable
 
     return _power_of(compare)

@@ -190,7 +190,7 @@ def name_clusters(columns: Sequence[str], count: int = 2) -> str:
     ('targets', 'entities', 'template', 'clusters')
     """
     nouns = [name.replace("_", " ") for name in columns] or ["cluster"]
-    plurals = [f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s" for noun in nouns]
+    plurals = [f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun.removesuffix('s')}s" for noun in nouns]
     return " or ".join(nouns if count == 1 else plurals)
 
 
