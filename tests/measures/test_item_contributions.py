@@ -125,9 +125,10 @@ def test_intervals_end_at_the_bounds_of_the_measure() -> None:
         ("CPS", "swapped_terms", "4 swapped terms,"),
         ("delta_S", "entity", "4 entities"),
         ("g_s", "occupation", "4 occupations"),
+        ("SS", None, "4 clusters"),
     ],
 )
-def test_too_few_clusters_have_the_noun_of_the_factor(measure: str, factor: str, clusters: str) -> None:
+def test_too_few_clusters_have_the_noun_of_the_factor(measure: str, factor: str | None, clusters: str) -> None:
     mean = Mean(1.0, StandardError(0.1, 3, 4))
     record = build_record(KEY, "all", "all", "all", measure, 1.0, 40, ends=mean.interval())
     record = replace(record, clusters=4, factor=factor, margin=5.0)

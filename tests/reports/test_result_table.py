@@ -104,7 +104,7 @@ def test_no_column_is_cut(width: int, scores, family: str) -> None:
         ({"ss": 50.5, "half": 1.5}, ["no bias", "±5 points", "SS 50.5 [49.0, 52.0]"]),
         ({"ss": 53.0, "half": 4.0, "n": 600}, ["inconclusive", "600 items", "5.7 points", "SS 53.0 [49.0, 57.0]"]),
         ({"ss": 53.0, "half": 15.0, "n": 40}, ["too few items", "40 items", "21.4 points", "SS 53.0 [38.0, 68.0]"]),
-        ({"clusters": 4}, ["too few items", "4 targets", "SS 58.2 [55.1, 61.3]"]),
+        ({"clusters": 4, "factor": "target"}, ["too few items", "4 targets", "SS 58.2 [55.1, 61.3]"]),
         ({"lms": 51.0}, ["not interpretable", "LMS 51.0 [49.6, 52.4]", "SS 58.2 [55.1, 61.3]"]),
         ({"ties": 500, "n": 1000}, ["not interpretable", "500 of 1000 items", "20%", "SS 58.2 [55.1, 61.3]"]),
     ],

@@ -77,7 +77,7 @@ def decide_verdict(record: Record, row: Row, parts: Sequence[Record] = ()) -> Ve
     if (reason := _find_contradiction(record, row, parts)) is not None:
         return Verdict("contradictory", reason=reason)
     if record.clusters is not None and record.clusters < FEWEST_CLUSTERS:
-        return Verdict("too few", reason=_describe_few_clusters(record.clusters, record.factor or ""))
+        return Verdict("too few", reason=_describe_few_clusters(record.clusters, record.factor))
     if record.p_adjusted is None or record.low is None or record.high is None:
         return Verdict("too few", reason=record.why or f"n={record.n:,}")
     equivalent = record.p_equivalence is not None and record.p_equivalence < ALPHA / 2
@@ -150,8 +150,8 @@ def _is_significant(record: Record) -> bool:
     return record.p_adjusted is not None and record.p_adjusted < ALPHA
 
 
-def _describe_few_clusters(count: int, factor: str) -> str:
-    return f"the items have only {count} {name_clusters([factor], count)}, and five are needed"
+def _describe_few_clusters(count: int, factor: str | None) -> str:
+    return f"the items have only {count} {name_clusters([factor] if factor else [], count)}, and five are needed"
 
 
 def _get_direction(record: Record) -> VerdictDirection:
