@@ -314,7 +314,7 @@ def _build_items(rows: pd.DataFrame) -> _Items:
     stereo, anti, unrelated = by_role.reshape(-1, len(ROLES)).T
     labels = {}
     for name in dict.fromkeys(("bias_type", "target", *(name for name in FACTORS if name in rows.columns))):
-        values = rows[name].to_numpy(dtype=object)
+        values = rows[name].astype(object).fillna("").to_numpy(dtype=object)
         first = np.empty(len(ids), dtype=object)
         first[item] = values
         reject_rows(rows, first[item] != values, f"has another {name} than the other scores of its item")

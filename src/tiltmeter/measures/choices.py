@@ -237,7 +237,8 @@ class _Group:
         sides = self.items.labels["side"].to_numpy(dtype=object)[kept] if "side" in self.items.labels else None
         if len(set(find_stereotype_sides(strata, sides).values())) < 2:
             return  # a data set, or the sample of --limit, may have stereotypes of only one side
-        estimates: list[tuple[Measure, Estimate | None]] = [(measure, estimate_fixed_gap(values, strata, sides))]
+        fixed = estimate_fixed_gap(values, strata, sides, self._factors(kept))
+        estimates: list[tuple[Measure, Estimate | None]] = [(measure, fixed)]
         if measure is GAP:
             estimates.append((GAP_LIKE, estimate_random_gap(values, strata, sides)))
         for estimated, estimate in estimates:

@@ -7,9 +7,9 @@ the items whose right answer is the stereotype and for the items whose right ans
 the mean of both, so that a model without errors has 0.
 
 The value of an item is the mean over its answers that choose an option; refusals and unparseable answers are excluded.
-Items of one template are a cluster. Intervals: for BBQ bias the more conservative of Student's t and McNemar's test,
-for shares mid-P, for differences of accuracies Student's t. Views: all items, by bias type, and by the labels of a data
-set.
+Intervals account for the templates and names that items share: for BBQ bias the more conservative of Student's t and
+McNemar's test, for shares mid-P, for differences of accuracies Student's t. Views: all items, by bias type, and by the
+labels of a data set.
 """
 
 from collections.abc import Iterator, Mapping
@@ -25,7 +25,7 @@ from tiltmeter.measures import choices
 from tiltmeter.measures.association import TIES
 from tiltmeter.measures.choice_measures import CHOSEN
 from tiltmeter.measures.estimates import Estimate, Interval, Mean, PairedMean, Share
-from tiltmeter.measures.factors import Factors, Labels, build_factors
+from tiltmeter.measures.factors import Factors, Labels, build_factors, list_factor_columns
 from tiltmeter.measures.measure import Measure
 from tiltmeter.measures.multiple_choice_measures import (
     ACCURACY,
@@ -33,6 +33,7 @@ from tiltmeter.measures.multiple_choice_measures import (
     BIAS,
     BIAS_D,
     DIFF_BIAS_D,
+    FACTORS,
     IN_AMBIGUOUS,
     QUESTION_MEASURES,
     RIGHT_PERSON,
@@ -98,17 +99,13 @@ class _Items(RecordKey):
 
     shares: Mapping[str, Floats]
     correct: Labels
-    templates: Labels
+    factors: Factors | None
     groups: Mapping[str, Labels]
     chat: bool
 
     @property
     def n(self) -> int:
         return len(self.correct)
-
-    @property
-    def factors(self) -> Factors | None:
-        return build_factors({"template": self.templates}, ("template",))
 
     @property
     def sign(self) -> Floats:
@@ -125,7 +122,7 @@ class _Items(RecordKey):
             self,
             shares={role: shares[mask] for role, shares in self.shares.items()},
             correct=self.correct[mask],
-            templates=self.templates[mask],
+            factors=None if self.factors is None else self.factors.where(mask),
             groups={name: labels[mask] for name, labels in self.groups.items()},
         )
 
@@ -179,7 +176,7 @@ def _build_items(rows: pd.DataFrame, key: RecordKey) -> _Items | None:
         *key.names,
         {role: table[name].to_numpy(dtype=np.float64) for role, name in ANSWERS.items()},
         labels["correct"].to_numpy(dtype=object),
-        labels["template"].to_numpy(dtype=object),
+        build_factors(list_factor_columns(labels, FACTORS), FACTORS),
         {view: labels[view].to_numpy(dtype=object) for view in views},
         bool((rows["role"] == REFUSED).any()),
     )

@@ -52,6 +52,10 @@ def _compute_cps(roles: Roles) -> Floats:
 
 
 _VALID = (limit_unknown_tokens(MAX_UNKNOWN), limit_ties(MAX_TIES))
+_TEMPLATE = "template"
+# What pairs share: the template, and the terms in which the two sentences differ.
+FACTORS = (_TEMPLATE, "swapped_terms")
+
 CPS = Measure(
     "CPS",
     "the percentage of pairs whose more stereotypical sentence is the likelier one, a tie counting as half; 50 is no "
@@ -78,7 +82,11 @@ CPS = Measure(
     validity=_VALID,
     items=(
         ItemValues(
-            ("more", "less"), _compute_cps, preference=True, strengths=(Strength(("more", "less"), "difference"),)
+            ("more", "less"),
+            _compute_cps,
+            preference=True,
+            factors=FACTORS,
+            strengths=(Strength(("more", "less"), "difference"),),
         ),
     ),
 )
@@ -105,7 +113,7 @@ S_JSD = Measure(
     ),
     validity=_VALID,
     per_token=True,
-    items=(ItemValues(("s_jsd",), scale_role("s_jsd", 1000.0), discrete=False),),
+    items=(ItemValues(("s_jsd",), scale_role("s_jsd", 1000.0), discrete=False, factors=FACTORS),),
 )
 B_S_JSD = Measure(
     "B.S_JSD",
@@ -115,7 +123,7 @@ B_S_JSD = Measure(
     bias_direction=1,
     bounds=PERCENT,
     unit="points",
-    items=(ItemValues(("b_s_jsd",), scale_role("b_s_jsd", 100.0), preference=True),),
+    items=(ItemValues(("b_s_jsd",), scale_role("b_s_jsd", 100.0), preference=True, factors=FACTORS),),
 )
 PER_TOKEN = Measure(
     "mean difference per token",
@@ -126,7 +134,7 @@ PER_TOKEN = Measure(
     digits=3,
     heading="difference\nper token",
     per_token=True,
-    items=(ItemValues(("difference",), scale_role("difference"), discrete=False),),
+    items=(ItemValues(("difference",), scale_role("difference"), discrete=False, factors=FACTORS),),
 )
 TEMPLATE_SPREAD = {measure: build_spread_measure(measure) for measure in (CPS, S_JSD)}
 _DIRECTIONS = {
@@ -167,9 +175,6 @@ MEASURES = (
 NEEDS_ROLES: tuple[str, ...] = ("more", "less")
 NEEDS_COLUMNS: tuple[str, ...] = ("bias_type",)
 
-_TEMPLATE = "template"
-# What pairs share: the template, and the terms in which the two sentences differ.
-FACTORS = (_TEMPLATE, "swapped_terms")
 # Optional labels of pairs. A pair without the label of a view is in no group of this view.
 _OPTIONAL = ("direction", "subtype", *FACTORS)
 _COLUMNS = (*KEY_COLUMNS, "bias_type", "item", "role", "score")
