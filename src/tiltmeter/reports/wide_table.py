@@ -11,6 +11,7 @@ from tiltmeter.errors import UsageError
 from tiltmeter.measures import get_measure, select_deciding_record
 from tiltmeter.measures.measure import complete_name
 from tiltmeter.measures.records import OVERALL, Record
+from tiltmeter.measures.verdict import UNRELIABLE_KINDS
 from tiltmeter.reports.combined_runs import label_records
 from tiltmeter.reports.grouping import group_by
 from tiltmeter.reports.record_rows import RecordRow, build_rows, get_first_record
@@ -25,9 +26,6 @@ BOLD_RULE = (
     "than every other one (paired by item, p corrected for the number of models). If none is marked, none is "
     "significantly best, or the measure cannot be compared item by item."
 )
-
-# A number with one of these verdicts has a mark, and cannot be the best of its column.
-UNRELIABLE_VERDICTS = ("not interpretable", "contradictory")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +50,7 @@ class WideRow:
     best: frozenset[WideColumn]
 
     def get_unreliable_verdict(self, column: WideColumn) -> str:
-        """Return the verdict of the number in a column if it is in UNRELIABLE_VERDICTS, otherwise an empty text."""
+        """Return the verdict of the number in a column if it is in UNRELIABLE_KINDS, otherwise an empty text."""
         return find_unreliable_verdict(self.numbers.get(column))
 
 
@@ -93,10 +91,10 @@ class WideTable:
 
     @property
     def unreliable_verdicts(self) -> list[str]:
-        """The verdicts of UNRELIABLE_VERDICTS that occur in the table."""
+        """The verdicts of UNRELIABLE_KINDS that occur in the table."""
         rows = [row for block in self.blocks for row in block.rows]
         found = {row.get_unreliable_verdict(column) for row in rows for column in self.columns}
-        return [verdict for verdict in UNRELIABLE_VERDICTS if verdict in found]
+        return [verdict for verdict in UNRELIABLE_KINDS if verdict in found]
 
 
 def build_wide_tables(
@@ -223,9 +221,8 @@ def _describe_conditions(record: Record) -> str:
 
 
 def find_unreliable_verdict(record: Record | None) -> str:
-    """Return the verdict of a record if it is in UNRELIABLE_VERDICTS, otherwise an empty text."""
-    kind = "" if record is None or record.verdict is None else record.verdict.kind
-    return kind if kind in UNRELIABLE_VERDICTS else ""
+    """Return the verdict of a record if it is in UNRELIABLE_KINDS, otherwise an empty text."""
+    return "" if record is None or record.verdict is None or record.verdict.is_reliable else record.verdict.kind
 
 
 def _get_pooling_key(row: RecordRow) -> tuple[str, ...]:
