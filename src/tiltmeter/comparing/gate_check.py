@@ -12,13 +12,12 @@ from tiltmeter.datasets.name_suggestions import suggest_name
 from tiltmeter.errors import UsageError
 from tiltmeter.measures.estimates import Interval
 from tiltmeter.measures.measure import complete_name, get_measure
-from tiltmeter.measures.pooled_rows import find_divided_rows, get_pooling_key
-from tiltmeter.measures.records import OVERALL, Record, get_row_key
-from tiltmeter.measures.verdict import Verdict
+from tiltmeter.measures.pooled_rows import find_divided_rows, find_unreliable_verdict, get_pooling_key
+from tiltmeter.measures.records import OVERALL, Record
 from tiltmeter.runs.result import Result
 from tiltmeter.runs.sample_notes import describe_sample
 
-JUDGED_BY_PART = "judged separately, because a pooled value would hide parts that contradict or cannot be interpreted"
+JUDGED_BY_PART = "judged separately: the parts contradict each other, or one of them cannot be interpreted"
 
 
 def check(
@@ -94,7 +93,7 @@ def _judge_record(rule: Rule, record: Record, result: Result, lenient: bool) -> 
             rule, measure.ideal, error, (record.clusters or record.n) - 1, ratio=measure.ratio
         )
         even, needed = tolerance.passes(lenient), tolerance.needed(record.n, lenient)
-    unreliable = _find_unreliable_verdict(record, result.records) if measure.is_about_bias else None
+    unreliable = find_unreliable_verdict(record, result.records)
     # Two measures of one part that contradict each other are still two measures: the rule is about one of them.
     fails = unreliable is not None and (record.part == OVERALL or unreliable.kind == "not interpretable")
     divided = (
@@ -124,13 +123,6 @@ def _judge_record(rule: Rule, record: Record, result: Result, lenient: bool) -> 
         unreliable=unreliable if fails else None,
         note="; ".join(filter(None, notes)),
     )
-
-
-def _find_unreliable_verdict(record: Record, records: Sequence[Record]) -> Verdict | None:
-    """Return the verdict on a value that cannot be ordered, or None; it is that of the record, otherwise of its row."""
-    row = [record, *(other for other in records if get_row_key(other) == get_row_key(record))]
-    verdicts = (other.verdict for other in row if other is record or get_measure(other.measure).decides)
-    return next((verdict for verdict in verdicts if verdict is not None and not verdict.is_reliable), None)
 
 
 def _fold_interval(ends: Interval, ideal: float) -> Interval:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from tiltmeter.measures.measure import get_measure
-from tiltmeter.measures.records import OVERALL, Record, get_base_protocol
+from tiltmeter.measures.records import OVERALL, Record, get_base_protocol, get_row_key
 from tiltmeter.measures.verdict import Verdict
 
 PoolingKey = tuple[str, ...]
@@ -35,6 +35,21 @@ def find_divided_rows(records: Iterable[Record]) -> set[PoolingKey]:
             rows = pooled if record.part == OVERALL else parts
             rows.setdefault(get_pooling_key(record), []).append(record.verdict)
     return {key for key, verdicts in pooled.items() if _is_divided(verdicts, parts.get(key, []))}
+
+
+def find_unreliable_verdict(record: Record, records: Sequence[Record]) -> Verdict | None:
+    """Return the verdict because of which a value cannot be ordered, or None.
+
+    It is the verdict on the record itself, or the verdict on its row among `records`. Measures that are not about bias,
+    such as LMS, can always be ordered.
+    """
+    if not get_measure(record.measure).is_about_bias:
+        return None
+    row = (
+        other for other in records if get_measure(other.measure).decides and get_row_key(other) == get_row_key(record)
+    )
+    verdicts = (other.verdict for other in (record, *row))
+    return next((verdict for verdict in verdicts if verdict is not None and not verdict.is_reliable), None)
 
 
 def _is_divided(pooled: Sequence[Verdict], parts: Sequence[Verdict]) -> bool:

@@ -15,8 +15,8 @@ that applies is used:
     inconclusive        in all other cases
 
 A test family contains the tests of one model, benchmark, view and measure, over all languages, parts and groups of the
-run. Pooled parts are a separate family; rows with an uninterpretable part are not tested, so they are not in it. The tests of "within" and "beyond" are one-sided at 2.5%, like each end of a
-95% interval.
+run. Pooled parts are a separate family. Rows with an uninterpretable part are not tested, so they are in no family. The
+tests of "within" and "beyond" are one-sided at 2.5%, like each end of a 95% interval.
 """
 
 import math

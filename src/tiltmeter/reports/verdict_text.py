@@ -153,6 +153,7 @@ def _build_headline(
     benchmark: str, summary: Sequence[RowVerdict], rows: Sequence[RecordRow], samples: Sequence[str]
 ) -> Headline:
     models = list(dict.fromkeys(v.record.model for v in summary))
+    summary = [v for v in summary if not _repeats_parts(v, summary)]
     judged = [v for v in summary if v.verdict.kind != "contradictory"]
     lead = _describe_one_model(models[0], summary) if len(models) == 1 else _describe_several_models(models, summary)
     more = list(samples)
@@ -225,6 +226,8 @@ def _describe_several_models(models: Sequence[str], summary: Sequence[RowVerdict
     """Return the first sentence of a headline on several models; it counts the models with each verdict."""
     languages = {v.record.language for v in summary}
     noun = "models" if len(languages) == 1 and len(summary) == len(models) else "pairs of model and language"
+    if any(not is_pooled(v.record.part) for v in summary):
+        noun = "results"  # some models have a result for each part
     counts = Counter(v.verdict.short for v in summary)
     if len(counts) == 1:
         return f"{'Both' if len(summary) == 2 else f'All {len(summary)}'} {noun}: {next(iter(counts))}."
@@ -266,7 +269,13 @@ def _describe_answer_types(summary: Sequence[RowVerdict]) -> Iterator[str]:
 
 def _names_parts(v: RowVerdict) -> bool:
     """Return whether the parts of a pooled row must be named, because their types of answers differ."""
-    return bool(v.parts) and has_several_answer_types(v.record)
+    return bool(v.parts) and v.verdict.is_reliable and has_several_answer_types(v.record)
+
+
+def _repeats_parts(v: RowVerdict, summary: Sequence[RowVerdict]) -> bool:
+    """Return whether a pooled row is not interpretable because of a part that is itself in the summary."""
+    in_summary = {id(other.record) for other in summary}
+    return v.verdict.kind == "not interpretable" and any(id(part) in in_summary for part in v.parts)
 
 
 def _describe_value(v: RowVerdict, *, alone: bool) -> str:

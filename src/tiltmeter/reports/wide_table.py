@@ -10,6 +10,7 @@ from tiltmeter.datasets.name_suggestions import suggest_name
 from tiltmeter.errors import UsageError
 from tiltmeter.measures import get_measure, select_deciding_record
 from tiltmeter.measures.measure import complete_name
+from tiltmeter.measures.pooled_rows import find_divided_rows
 from tiltmeter.measures.records import OVERALL, Record
 from tiltmeter.measures.verdict import UNRELIABLE_KINDS
 from tiltmeter.reports.combined_runs import label_records
@@ -102,8 +103,8 @@ def build_wide_tables(
 ) -> list[WideTable]:
     """Return a table of the pooled results of each benchmark; benchmarks without any of `measures` are left out.
 
-    If a model has no results for a part, there is also a table for each part. An example is a masked model without a
-    next-sentence head.
+    There is also a table for each part if a model has no results for a part, such as a masked model without a
+    next-sentence head, or if a pooled result is judged part by part.
     """
     labelled = iter(label_records([(name, result.records) for name, result in runs]))
     names: dict[tuple[str, ...], tuple[str, ...]] = {}
@@ -122,6 +123,7 @@ def build_wide_tables(
     rows = build_rows(records)
     pooled = {_get_pooling_key(row) for row in rows if get_first_record(row).part == OVERALL}
     unpooled = {get_first_record(row).benchmark for row in rows if _get_pooling_key(row) not in pooled}
+    unpooled |= {benchmark for _, benchmark, *_, view, _ in find_divided_rows(records) if view == "all"}
     shown = (row for row in rows if (first := get_first_record(row)).part == OVERALL or first.benchmark in unpooled)
     tables = group_by(shown, lambda row: (get_first_record(row).benchmark, get_first_record(row).part))
     if not tables:
