@@ -108,10 +108,12 @@ def test_a_side_with_an_uninterpretable_part_has_no_order_except_part_by_part() 
 
 def test_a_contradiction_between_all_items_is_none_in_a_group() -> None:
     """Only the items about gender contradict each other, and with them all items."""
-    scores = chosen_scores("torn", 50.0, n=1200)
-    push = scores["part"].map({"intrasentence": 3.0, "intersentence": -3.0})
-    scores.loc[(scores["bias_type"] == "gender") & (scores["role"] == "stereotype"), "score"] += push
-    runs = [("a", run(scores)), ("b", run(chosen_scores("biased", 58.0, n=1200, seed=7)))]
+    runs = []
+    for number, name in enumerate(("torn", "also torn")):
+        scores = chosen_scores(name, 50.0, n=1200, seed=number)
+        push = scores["part"].map({"intrasentence": 3.0, "intersentence": -3.0})
+        scores.loc[(scores["bias_type"] == "gender") & (scores["role"] == "stereotype"), "score"] += push
+        runs.append((name, run(scores)))
 
     def list_verdicts(**where: str) -> dict[str, str]:
         return {d.part: d.verdict for d in compare(runs, measures=["SS"], where=where).differences}
