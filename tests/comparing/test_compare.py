@@ -5,7 +5,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tests.runs.made import association_scores, chosen_scores, gest_scores, pair_scores, run
+from tests.runs.made import association_scores, chosen_scores, gest_scores, half_sensible_scores, pair_scores, run
 from tests.support.messages import assert_mentions, raises_mentioning
 from tiltmeter.comparing.cells import build_cells, restrict_cells
 from tiltmeter.comparing.comparison import compare
@@ -77,6 +77,49 @@ def test_only_the_pair_whose_parts_differ_in_both_directions_is_contradictory() 
     assert contradictions == {
         ("SS", "overall", "one", "two"): "one is higher in intrasentence, two is higher in intersentence"
     }
+
+
+TORN = chosen_scores("torn", {"intrasentence": 60.0, "intersentence": 41.0}, n=600)
+BIASED = chosen_scores("biased", 58.0, n=600, seed=7)
+
+
+def test_a_contradictory_side_has_no_order_except_part_by_part() -> None:
+    """Pooled, the contradictory model is much closer to 50."""
+    differences = compare([("a", run(TORN)), ("b", run(BIASED))]).differences
+    found = {(d.quantity.name, d.part): d for d in differences}
+    for measure in ("SS", "ICAT"):
+        pooled = found[measure, "overall"]
+        assert pooled.p_holm < 0.05
+        assert (pooled.verdict, pooled.significant) == ("contradictory", False)
+        assert_mentions(pooled.contradiction, "torn: intrasentence towards stereotypes, intersentence against")
+        assert found[measure, "intersentence"].verdict != "contradictory"
+    assert found["SS", "intersentence"].verdict == "significant"
+    assert found["LMS", "overall"].verdict not in ("contradictory", "not interpretable")
+
+
+def test_a_side_with_an_uninterpretable_part_has_no_order_except_part_by_part() -> None:
+    differences = compare([("a", run(half_sensible_scores("half", 65.0))), ("b", run(BIASED))]).differences
+    verdicts = {(d.quantity.name, d.part): d.verdict for d in differences}
+    for measure in ("SS", "ICAT"):
+        assert verdicts[measure, "overall"] == verdicts[measure, "intersentence"] == "not interpretable"
+    assert verdicts["SS", "intrasentence"] != "not interpretable"
+    assert verdicts["LMS", "overall"] == "significant"
+
+
+def test_a_contradiction_between_all_items_is_none_in_a_group() -> None:
+    """Only the items about gender contradict each other, and with them all items."""
+    runs = []
+    for number, name in enumerate(("torn", "also torn")):
+        scores = chosen_scores(name, 50.0, n=1200, seed=number)
+        push = scores["part"].map({"intrasentence": 3.0, "intersentence": -3.0})
+        scores.loc[(scores["bias_type"] == "gender") & (scores["role"] == "stereotype"), "score"] += push
+        runs.append((name, run(scores)))
+
+    def list_verdicts(**where: str) -> dict[str, str]:
+        return {d.part: d.verdict for d in compare(runs, measures=["SS"], where=where).differences}
+
+    assert list_verdicts()["overall"] == list_verdicts(bias_type="gender")["overall"] == "contradictory"
+    assert list_verdicts(bias_type="race")["overall"] != "contradictory"
 
 
 def test_languages_of_one_model() -> None:

@@ -197,9 +197,11 @@ def test_models_that_were_asked_differently_have_contrasts_of_their_own() -> Non
     alone = compare_groups(causal, "instruct", attributes, measures=["SS"])
     for kind, subject in (("m", "stereoset:en (masked, published)"), ("c", "stereoset:en (causal, published)")):
         found = [d for d in comparison.differences if d.subject == subject]
-        assert [d.part for d in found] == ["intrasentence", "intersentence", "overall"]
-        assert [(list(d.left.members), list(d.right.members)) for d in found] == [([f"{kind}0"], [f"{kind}1"])] * 3
-        assert bool(found[-1].contradiction) == (kind == "m")
+        assert [d.part for d in found] == ["intrasentence", "intersentence", *(["overall"] if kind == "c" else [])]
+        members = [(list(d.left.members), list(d.right.members)) for d in found]
+        assert members == [([f"{kind}0"], [f"{kind}1"])] * len(found)
+    (left_out,) = [note for note in comparison.notes if note.startswith("Left out")]
+    assert_mentions(left_out, "stereoset:en in SS", "contradictory: m0, m1")
     assert {d.subject for d in alone.differences} == {"stereoset:en"}
     assert any(note.startswith("Not averaged or compared together") for note in comparison.notes)
     files = [

@@ -15,6 +15,7 @@ from statsmodels.stats.multitest import multipletests
 
 from tests.measures.present import present
 from tests.measures.simulated import labels
+from tests.support.messages import assert_mentions
 from tiltmeter.measures import association, gest, pairs
 from tiltmeter.measures.estimates import Mean, Ratio, Share
 from tiltmeter.measures.measure import Measure, get_measure
@@ -33,6 +34,7 @@ from tiltmeter.measures.validity_rules import UNKNOWN
 from tiltmeter.measures.verdict import Verdict
 from tiltmeter.measures.verdict_rule import ALPHA, assign_verdicts, decide_verdict
 
+CASES = ("published/b", "published/d")
 SS, LMS, CPS, S_JSD, G_S, F_S = (get_measure(name) for name in ("SS", "LMS", "CPS", "S_JSD x 1e3", "g_s", "f_s"))
 
 
@@ -296,6 +298,58 @@ def test_validity_rules_apply_within_a_row() -> None:
     ]
     assert verdict(record, *elsewhere).kind == "significant"
     assert verdict(record, *elsewhere, uninterpretable()).kind == "not interpretable"
+
+
+def test_a_pooled_row_with_an_uninterpretable_part_has_the_verdict_of_the_part() -> None:
+    """Over both parts SS is significant, but the model guesses between sentences."""
+    parts = [shares(650, 1_000), shares(650, 1_000, part="intersentence")]
+    ties = replace(uninterpretable(), part="intersentence")
+    pooled = shares(1_300, 2_000, part=OVERALL)
+    assert verdict(pooled, *parts).kind == "significant"
+    found = verdict(pooled, *parts, ties)
+    assert found.kind == "not interpretable"
+    assert_mentions(found.reason, "intersentence", "300 of 1000 items are ties")
+    assert "intrasentence" not in found.reason
+
+
+def test_a_pooled_row_with_an_uninterpretable_part_is_not_tested() -> None:
+    ties = replace(uninterpretable(), part="intersentence")
+    unsound = [shares(650, 1_000), shares(650, 1_000, part="intersentence"), ties]
+    other = shares(545, 1_000, key=Key(language="de"), part=OVERALL)
+    german, pooled = assign_verdicts([other, shares(1_300, 2_000, part=OVERALL), *unsound])[:2]
+    assert (pooled.p_value, pooled.p_adjusted, pooled.p_beyond, pooled.p_equivalence) == (None, None, None, None)
+    assert pooled.low is not None
+    # It counts in no family of tests, so the other row is corrected as if it were alone.
+    assert (german.tests, german.p_adjusted) == (1, other.p_value)
+
+
+def test_an_uninterpretable_part_contradicts_no_other_part() -> None:
+    parts = [shares(650, 1_000), shares(350, 1_000, part="intersentence")]
+    pooled = shares(1_000, 2_000, part=OVERALL)
+    assert verdict(pooled, *parts).kind == "contradictory"
+    found = verdict(pooled, *parts, replace(uninterpretable(), part="intersentence"))
+    assert found.kind == "not interpretable"
+    assert "intrasentence" not in found.reason
+
+
+def test_only_the_parts_that_were_pooled_count() -> None:
+    """One run may score the second part with two cases, and each of them is pooled with the first part."""
+    parts = [shares(650, 1_000), *(shares(650, 1_000, part="intersentence", key=Key(protocol=p)) for p in CASES)]
+    pooled = [shares(1_300, 2_000, part=OVERALL, key=Key(protocol=f"published + {p}")) for p in CASES]
+    ties = replace(uninterpretable(), part="intersentence", protocol=CASES[0])
+    assert kinds([*pooled, *parts, ties])[:2] == ["not interpretable", "significant"]
+
+
+def test_all_measures_of_a_pooled_row_with_an_uninterpretable_part_are_without_tests() -> None:
+    guessing = association_table(400, 200, 0, part="intersentence")
+    half = guessing["role"].eq("unrelated") & guessing["item"].str[-2].astype(int).mod(2).eq(0)
+    guessing.loc[half, "score"] = 0.9
+    records = assign_verdicts(association.measure(pd.concat([association_table(400, 200, 0), guessing])))
+    pooled = [record for record in records if record.part == OVERALL and record.view == "all"]
+    assert {record.measure for record in pooled} >= {"SS", "SS as published", "LMS"}
+    assert {record.p_value for record in pooled} == {None}
+    assert present(overall(records).verdict).kind == "significant"
+    assert present(overall(records, part=OVERALL).verdict).kind == "not interpretable"
 
 
 # Families

@@ -6,7 +6,7 @@ from rich.console import Console
 
 from tests.reports.made import association_records as association
 from tests.reports.made import record, row
-from tests.runs.made import association_scores, chosen_scores, gest_scores, pair_scores, run
+from tests.runs.made import association_scores, chosen_scores, gest_scores, half_sensible_scores, pair_scores, run
 from tests.support.messages import assert_mentions
 from tiltmeter.measures.records import Record
 from tiltmeter.measures.verdict_rule import assign_verdicts
@@ -126,6 +126,40 @@ def test_parts_that_contradict_each_other_are_all_told() -> None:
     assert_mentions(overall, "en overall: contradictory", "intrasentence towards", "intersentence against", "SS 50.0")
 
 
+def list_sentences(records: list[Record]) -> list[str]:
+    return [line for line in printed(records, 200) if line.startswith("en ") and ":" in line]
+
+
+def test_only_parts_with_another_verdict_than_the_pooled_one_are_printed() -> None:
+    alike = [*association(ss=62.0), *association(ss=61.0, part="intersentence")]
+    (pooled,) = list_sentences([*alike, *association(ss=61.5, half=2.0, part="overall")])
+    assert_mentions(pooled, "en overall: significant", "beyond")
+    other = [*association(ss=56.0), *association(ss=50.0, part="intersentence")]
+    part, pooled = list_sentences([*other, *association(ss=53.5, half=2.0, part="overall")])
+    assert_mentions(part, "en intersentence: no bias")
+    assert_mentions(pooled, "en overall: significant")
+
+
+def test_a_pooled_row_with_an_uninterpretable_part_names_it_and_shows_no_p() -> None:
+    records = run(half_sensible_scores(ss=60.0, n=600)).records
+    intra, inter, pooled = list_sentences(records)
+    assert_mentions(intra, "en intrasentence: significant")
+    assert_mentions(inter, "en intersentence: not interpretable", "LMS")
+    assert_mentions(pooled, "en overall: not interpretable (intersentence: LMS")
+    (line,) = [line for line in printed(records, 200) if line.split()[:2] == ["en", "overall"]]
+    assert "<0.001" not in line
+
+
+def test_parts_with_different_types_of_answers_are_both_printed() -> None:
+    alike = [*association(ss=62.0), *association(ss=61.0, part="intersentence")]
+    pooled = [replace(r, family="likelihood + next-sentence") for r in association(ss=61.5, half=2.0, part="overall")]
+    assert [line.split(":")[0] for line in list_sentences([*alike, *pooled])] == [
+        "en intrasentence",
+        "en intersentence",
+        "en overall",
+    ]
+
+
 def test_measures_that_contradict_each_other_are_told() -> None:
     records = run(pair_scores(lean=1.0, distance_lean=-10.0, n=400), family="pairs").records
     (sentence,) = [line for line in printed(records, 160) if line.startswith("en: ")]
@@ -176,7 +210,7 @@ def test_several_protocols_are_told_apart() -> None:
         "published",  # and the two names of the pooled row, one under the other
         "published/d",
     ]
-    (sentence,) = (line for line in lines if "significant" in line)
+    (sentence,) = (line for line in lines if line.startswith("en overall: "))
     assert_mentions(sentence, "en overall: significant", "SS 58.2 [55.1, 61.3]")
     printed(records, 80)
 

@@ -12,7 +12,7 @@ from tiltmeter.comparing.comparability import (
     list_comparison_warnings,
     list_differing_conditions,
 )
-from tiltmeter.comparing.comparable_cells import find_uninterpretable_cells
+from tiltmeter.comparing.comparable_cells import find_unreliable_cells
 from tiltmeter.comparing.paired_difference import (
     Comparison,
     Difference,
@@ -25,6 +25,7 @@ from tiltmeter.errors import UsageError
 from tiltmeter.measures.contrasts import are_equal_scores, compute_contrast
 from tiltmeter.measures.measure import Quantity, complete_name
 from tiltmeter.measures.measure import list_measures as all_measures
+from tiltmeter.measures.verdict import Verdict, VerdictKind
 from tiltmeter.runs.file_digests import describe_changed_files
 from tiltmeter.runs.result import Result
 from tiltmeter.runs.sample_notes import list_sample_notes
@@ -75,7 +76,8 @@ def compare(
         notes.append(
             f"Not compared: {len(left_out)} of {len(pairs)} pairs. {explain_incomparable(*left_out[0], across)}"
         )
-    return Comparison(mark_contradictions(with_interpretation_doubts(correct_test_families(differences), runs)), notes)
+    corrected = with_unreliable_sides(correct_test_families(differences), runs, where)
+    return Comparison(mark_contradictions(corrected), notes)
 
 
 def compute_differences(
@@ -205,24 +207,35 @@ def _format_label(cell: Cell, other: Cell, cells: Sequence[Cell]) -> str:
     return f"{cell.model} ({cell.protocol if len({c.protocol for c in alike}) == len(alike) else cell.run})"
 
 
-def with_interpretation_doubts(
-    differences: Sequence[Difference], runs: Sequence[tuple[str, Result]]
+def with_unreliable_sides(
+    differences: Sequence[Difference], runs: Sequence[tuple[str, Result]], where: Mapping[str, str] | None = None
 ) -> list[Difference]:
-    """Return the differences; those in measures of bias get the reasons why one of their sides is not interpretable."""
-    reasons = find_uninterpretable_cells(runs)
+    """Return the differences; those in measures of bias get the verdicts of sides whose values cannot be ordered.
+
+    Verdicts are those of the runs, on the items that `where` selects.
+    """
+    verdicts = find_unreliable_cells(runs, where)
     return [
         replace(
             difference,
-            doubts=tuple(
-                f"{side.label}: {reasons[side.cell.key]}"
-                for side in (difference.left, difference.right)
-                if side.cell.key in reasons
-            ),
+            doubts=_list_reasons(difference, verdicts, "not interpretable"),
+            contradiction="; ".join(_list_reasons(difference, verdicts, "contradictory")),
         )
-        if difference.quantity.measure.bias_direction
+        if difference.quantity.measure.is_about_bias
         else difference
         for difference in differences
     ]
+
+
+def _list_reasons(
+    difference: Difference, verdicts: Mapping[tuple[str, ...], Verdict], kind: VerdictKind
+) -> tuple[str, ...]:
+    """Return the label and the reason of each side of a difference that has a verdict of this kind."""
+    return tuple(
+        f"{side.label}: {verdicts[side.cell.key].reason}"
+        for side in (difference.left, difference.right)
+        if side.cell.key in verdicts and verdicts[side.cell.key].kind == kind
+    )
 
 
 def _describe_omitted_items(differences: Sequence[Difference]) -> Iterator[str]:

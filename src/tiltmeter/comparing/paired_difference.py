@@ -35,8 +35,8 @@ class PairedDifference:
     `subject` names the common properties of the two sides, such as `stereoset:de`. `p_holm` is the p-value corrected by
     Holm's method for a test family of `tests` tests. A test family has all tests of one measure and benchmark; pooled
     parts are a separate family. `p_equivalence` is corrected in the same way. `doubts` are the reasons why a side is
-    not interpretable in a measure of bias. `contradiction` describes the parts whose significant differences have
-    opposite directions.
+    not interpretable in a measure of bias. `contradiction` describes the sides whose parts or measures contradict each
+    other, and the parts whose significant differences have opposite directions.
     """
 
     subject: str
@@ -67,9 +67,14 @@ class PairedDifference:
         return (self.subject, self.quantity.name, self.left.label, self.right.label)
 
     @property
+    def labels(self) -> tuple[str, str]:
+        """The labels of the two sides."""
+        return self.left.label, self.right.label
+
+    @property
     def significant(self) -> bool:
-        """Whether the difference is significant after the correction for multiple tests."""
-        return self.p_holm < ALPHA
+        """Whether the verdict is that the difference is significant after the correction for multiple tests."""
+        return self.verdict == "significant"
 
     @property
     def verdict(self) -> DifferenceKind:
@@ -80,7 +85,7 @@ class PairedDifference:
             return "contradictory"
         if self.contrast.test == "identical":
             return "identical"
-        if self.significant:
+        if self.p_holm < ALPHA:
             return "significant"
         equivalent = self.p_equivalence is not None and self.p_equivalence < ALPHA / 2
         return "no difference" if equivalent else "inconclusive"
@@ -225,7 +230,7 @@ def correct_test_families(differences: Sequence[Corrected]) -> list[Corrected]:
 
 
 def mark_contradictions(differences: Sequence[Corrected]) -> list[Corrected]:
-    """Set `contradiction` in differences of pooled parts whose single parts differ significantly in both directions."""
+    """Complete `contradiction` in differences of pooled parts whose parts differ significantly in both directions."""
     parts: dict[tuple[str, ...], dict[bool, list[str]]] = {}
     for difference in differences:
         if difference.part != OVERALL and difference.significant:
@@ -239,7 +244,8 @@ def mark_contradictions(differences: Sequence[Corrected]) -> list[Corrected]:
                 f"{side.label} is higher in {', '.join(sides[up])}"
                 for side, up in ((difference.left, True), (difference.right, False))
             )
-            difference = replace(difference, contradiction=", ".join(higher))
+            reasons = filter(None, (difference.contradiction, ", ".join(higher)))
+            difference = replace(difference, contradiction="; ".join(reasons))
         checked.append(difference)
     return checked
 

@@ -17,11 +17,13 @@ from tiltmeter.comparing.cells import Cell, build_cells, restrict_cells, shorten
 from tiltmeter.comparing.comparability import Across, explain_incomparable, list_comparison_warnings
 from tiltmeter.comparing.comparable_cells import (
     ComparableCells,
-    find_uninterpretable_cells,
+    describe_unreliable_cells,
+    find_unreliable_cells,
     group_comparable_cells,
     list_common_quantities,
     reject_duplicates,
     reject_missing_measures,
+    select_reliable_cells,
 )
 from tiltmeter.comparing.comparison import complete_measure_names
 from tiltmeter.comparing.shared_answers import SharedAnswers, build_shared_answers
@@ -33,6 +35,7 @@ from tiltmeter.measures.measure import Quantity
 from tiltmeter.measures.multiple_testing import adjust_holm, group_indexes
 from tiltmeter.measures.records import OVERALL
 from tiltmeter.measures.size_regression import estimate_slope
+from tiltmeter.measures.verdict import Verdict
 from tiltmeter.runs.file_digests import describe_changed_files
 from tiltmeter.runs.result import Result
 from tiltmeter.runs.sample_notes import list_sample_notes
@@ -59,7 +62,7 @@ def compare_sizes(
     reject_missing_measures(cells, measures)
     notes = [sentence for run, result in runs for sentence in describe_changed_files(result.changed, run)]
     sized = _collect_sizes(runs, cells, attributes, notes)
-    uninterpretable = find_uninterpretable_cells(runs)
+    unreliable = find_unreliable_cells(runs, where)
     slopes: list[SizeSlope] = []
     used = (cell for cell in cells if cell.model in sized)
     for place in group_comparable_cells(used, across, lambda cell: (cell.benchmark, cell.language)):
@@ -69,7 +72,7 @@ def compare_sizes(
         for alike in place:
             reject_duplicates(alike.cells)
             for quantity in list_common_quantities(alike.cells, measures):
-                slopes += _estimate_slopes(quantity, alike, sized, uninterpretable, across, notes)
+                slopes += _estimate_slopes(quantity, alike, sized, unreliable, across, notes)
     if not slopes:
         reason = next((note for note in notes if note.startswith("Not compared")), notes[-1] if notes else "")
         raise UsageError(reason or "The runs contain no scores; repeat them.")
@@ -120,16 +123,16 @@ def _estimate_slopes(
     quantity: Quantity,
     alike: ComparableCells,
     sized: Mapping[str, tuple[str, float]],
-    uninterpretable: Mapping[tuple[str, ...], str],
+    unreliable: Mapping[tuple[str, ...], Verdict],
     across: Sequence[Across],
     notes: list[str],
 ) -> Iterator[SizeSlope]:
     together = alike.cells
     where = f"on {together[0].location}"
-    cells = [cell for cell in together if not (quantity.measure.bias_direction and cell.key in uninterpretable)]
-    if len(cells) < len(together):
-        dropped = [cell.model for cell in together if cell not in cells]
-        notes.append(f"Left out {where} in {quantity.name}, because not interpretable: {shorten_names(dropped)}.")
+    cells = select_reliable_cells(together, quantity, unreliable)
+    kept = {id(cell) for cell in cells}
+    dropped = [cell for cell in together if id(cell) not in kept]
+    notes += describe_unreliable_cells(dropped, unreliable, f"{where} in {quantity.name}", lambda cell: cell.model)
     sizes_of: dict[str, list[float]] = {}
     for cell in cells:
         family, parameters = sized[cell.model]

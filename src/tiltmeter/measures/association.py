@@ -142,6 +142,7 @@ ICAT = Measure(
     "LMS reduced by the distance of SS as published from 50; 100 is best, 0 is fully biased",
     axis="ICAT",
     ideal=100.0,
+    lowered_by_bias=True,
     bounds=PERCENT,
     unit="points",
     items=(ItemValues(ROLES, _stack_lms_ss, pieces=_compute_icat_pieces, factors=FACTORS),),

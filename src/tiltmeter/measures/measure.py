@@ -26,7 +26,8 @@ class Measure:
 
     `meaning` defines the measure in a sentence. `axis` is the label of its axis in figures. `statement(value)` explains
     a value to readers who do not know the measure. `bias_direction` tells which values are a bias towards stereotypes:
-    those above the ideal (1), those below it (-1), or neither (0). `margin` is the maximum distance from the ideal at
+    those above the ideal (1), those below it (-1), or neither (0). `lowered_by_bias` is true for measures such as ICAT
+    that a bias lowers. `margin` is the maximum distance from the ideal at
     which a bias is negligible; a measure without a margin has no verdict. If `decides` is true, the measure can be the
     primary measure of a row. The primary measure is the first of these in the row. `columns` are the names of the
     measures in the table of this measure. `companions` are the names of the measures that are displayed next to it on a
@@ -44,6 +45,7 @@ class Measure:
     axis: str = ""
     ideal: float | None = None
     bias_direction: int = 0
+    lowered_by_bias: bool = False
     bounds: Interval | None = None
     ratio: bool = False  # whether the scale is logarithmic: half the ideal is as far from the ideal as twice the ideal
     reach: float = 20.0  # minimum half-width of the axis; for ratios, in powers of two
@@ -126,6 +128,11 @@ class Measure:
         if self.bounds is not None:
             reach = min(reach, max(abs(end - ideal) for end in self.bounds))
         return ideal - reach, ideal + reach
+
+    @property
+    def is_about_bias(self) -> bool:
+        """Whether values depend on a bias, so that they have no order if the verdict on the bias is not reliable."""
+        return bool(self.bias_direction) or self.lowered_by_bias
 
     @property
     def ideal_at_bound(self) -> bool:

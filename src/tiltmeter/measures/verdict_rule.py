@@ -4,7 +4,8 @@ A row contains the records of one model on one part of a benchmark in one langua
 verdict is decided once, when the run is measured, and stored with the record of the primary measure. The first verdict
 that applies is used:
 
-    not interpretable   a validity rule is violated, for example LMS is not above chance
+    not interpretable   a validity rule is violated, for example LMS is not above chance; for pooled parts, also if a
+                        single part violates a rule
     contradictory       pooled parts, or two measures of the row, are significant on opposite sides
     too few             the items have fewer than five clusters (targets, templates, …), or there is no valid interval
     significant         p < 0.05 against the ideal after correction. The size is "beyond" or "within" the margin if the
@@ -14,8 +15,8 @@ that applies is used:
     inconclusive        in all other cases
 
 A test family contains the tests of one model, benchmark, view and measure, over all languages, parts and groups of the
-run. Pooled parts are a separate family. The tests of "within" and "beyond" are one-sided at 2.5%, like each end of a
-95% interval.
+run. Pooled parts are a separate family. Rows with an uninterpretable part are not tested, so they are in no family. The
+tests of "within" and "beyond" are one-sided at 2.5%, like each end of a 95% interval.
 """
 
 import math
@@ -28,6 +29,7 @@ from scipy.special import stdtrit
 from tiltmeter.measures.estimates import POWER
 from tiltmeter.measures.measure import WIDEST, get_measure, list_deciding_records, name_clusters
 from tiltmeter.measures.multiple_testing import adjust_holm, group_indexes
+from tiltmeter.measures.pooled_rows import get_pooling_key, is_pooled_from
 from tiltmeter.measures.records import OVERALL, Record, get_parts_key, get_row_key
 from tiltmeter.measures.standard_errors import FEWEST_CLUSTERS
 from tiltmeter.measures.validity_rules import PORTION_MEASURES, Row
@@ -40,21 +42,22 @@ _CORRECTED = ("p_value", "p_equivalence", "p_beyond")
 
 def assign_verdicts(records: Iterable[Record]) -> list[Record]:
     """Return the records with corrected p-values and verdicts."""
-    corrected = _correct_p_values(list(records))
-    rows: dict[tuple[str, ...], dict[str, Record]] = {}
+    records = list(records)
+    uninterpretable = _find_uninterpretable_parts(records)
+    corrected = _correct_p_values([_drop_tests(r) if get_row_key(r) in uninterpretable else r for r in records])
+    rows = _group_by_row(corrected)
     parts: dict[tuple[str, ...], list[Record]] = {}
     for record in corrected:
-        rows.setdefault(get_row_key(record), {})[record.measure] = record
         if record.part != OVERALL and record.margin is not None:
             parts.setdefault(get_parts_key(record), []).append(record)
-    portions = {key: {name: row[name] for name in PORTION_MEASURES if name in row} for key, row in rows.items()}
     return [
         replace(
             record,
             verdict=decide_verdict(
                 record,
-                {**portions.get((*get_row_key(record)[:-2], "all", "all"), {}), **rows[get_row_key(record)]},
-                parts.get(get_parts_key(record), ()),
+                rows[get_row_key(record)],
+                [part for part in parts.get(get_parts_key(record), ()) if is_pooled_from(record, part)],
+                uninterpretable.get(get_row_key(record), ""),
             ),
         )
         if record.margin is not None
@@ -63,17 +66,17 @@ def assign_verdicts(records: Iterable[Record]) -> list[Record]:
     ]
 
 
-def decide_verdict(record: Record, row: Row, parts: Sequence[Record] = ()) -> Verdict:
+def decide_verdict(record: Record, row: Row, parts: Sequence[Record] = (), uninterpretable_part: str = "") -> Verdict:
     """Decide the verdict on a record with corrected p-values.
 
-    `row` is the row of the record. If the record is over pooled parts, `parts` are the records of the single parts.
+    `row` is the row of the record. If the record is over pooled parts, `parts` are the records of the single parts, and
+    `uninterpretable_part` is a clause that names a part that cannot be interpreted, if there is one.
     """
     measure = get_measure(record.measure)
     margin = record.margin or measure.margin or 0.0
     margin_words = measure.margin_words(margin)
-    for rule in measure.validity:
-        if (reason := rule.check(row)) is not None:
-            return Verdict("not interpretable", reason=reason)
+    if violation := uninterpretable_part or _find_violation(record, row):
+        return Verdict("not interpretable", reason=violation)
     if (reason := _find_contradiction(record, row, parts)) is not None:
         return Verdict("contradictory", reason=reason)
     if record.clusters is not None and record.clusters < FEWEST_CLUSTERS:
@@ -91,6 +94,45 @@ def decide_verdict(record: Record, row: Row, parts: Sequence[Record] = ()) -> Ve
     if measure.width((record.low, record.high)) > WIDEST * measure.margin_width(margin):
         return Verdict("too few", reason=_describe_detectable_bias(record))
     return Verdict("inconclusive", reason=_describe_detectable_bias(record))
+
+
+def _group_by_row(records: Iterable[Record]) -> dict[tuple[str, ...], dict[str, Record]]:
+    """Return the records of each row by measure; rows of groups also get the `PORTION_MEASURES` of their portion."""
+    rows: dict[tuple[str, ...], dict[str, Record]] = {}
+    for record in records:
+        rows.setdefault(get_row_key(record), {})[record.measure] = record
+    portions = {key: {name: row[name] for name in PORTION_MEASURES if name in row} for key, row in rows.items()}
+    return {key: {**portions.get((*key[:-2], "all", "all"), {}), **row} for key, row in rows.items()}
+
+
+def _find_violation(record: Record, row: Row) -> str:
+    """Return the first violation of a validity rule of the record's measure as a clause; empty if there is none."""
+    return next(filter(None, (rule.check(row) for rule in get_measure(record.measure).validity)), "")
+
+
+def _find_uninterpretable_parts(records: Sequence[Record]) -> dict[tuple[str, ...], str]:
+    """Return a clause for each pooled row with uninterpretable parts; it names these parts and the first reason."""
+    found: dict[tuple[str, ...], list[tuple[Record, str]]] = {}
+    for row in _group_by_row(records).values():
+        for record in list_deciding_records(row):
+            if record.part != OVERALL and (violation := _find_violation(record, row)):
+                found.setdefault(get_pooling_key(record), []).append((record, violation))
+                break
+    clauses = {}
+    for record in records if found else ():
+        if record.part == OVERALL and get_row_key(record) not in clauses:
+            parts = [pair for pair in found.get(get_pooling_key(record), ()) if is_pooled_from(record, pair[0])]
+            if parts:
+                names = _join_names([part.part for part, _ in parts])
+                clauses[get_row_key(record)] = f"{names}: {parts[0][1]}"
+    return clauses
+
+
+def _drop_tests(record: Record) -> Record:
+    """Return a record without tests; a value over an uninterpretable part is no evidence for or against a bias."""
+    return replace(
+        record, p_value=None, p_equivalence=None, p_beyond=None, p_adjusted=None, tests=None, detectable=None
+    )
 
 
 def _correct_p_values(records: list[Record]) -> list[Record]:
@@ -135,7 +177,7 @@ def _find_contradiction(record: Record, row: Row, parts: Sequence[Record]) -> st
             sides[_get_direction(part) if _is_significant(part) else "none"].append(part.part)
         if sides["towards"] and sides["against"]:
             return f"{_join_names(sides['towards'])} towards stereotypes, {_join_names(sides['against'])} against"
-    others = [other for other in list_deciding_records(row) if _is_significant(other)]
+    others = [o for o in list_deciding_records(row) if _is_significant(o) and not _find_violation(o, row)]
     if _is_significant(record) and get_measure(record.measure).decides:
         for other in others:
             if {_get_direction(other), _get_direction(record)} == {"towards", "against"}:

@@ -9,6 +9,7 @@ from rich.text import Text
 from tiltmeter.comparing.paired_difference import Comparison, Difference, PairedDifference
 from tiltmeter.measures import Measure
 from tiltmeter.measures.records import OVERALL
+from tiltmeter.measures.verdict import UNRELIABLE_KINDS
 from tiltmeter.reports.comparison_matrix import build_matrices, is_large, print_matrices
 from tiltmeter.reports.console_tables import format_part, print_fitting_table
 from tiltmeter.reports.formatting import format_count, format_p
@@ -75,16 +76,16 @@ def select_summaries(pair: Sequence[Difference]) -> Iterator[Difference]:
 
     These are the differences in measures of bias. If there is a pooled result, single parts are left out, except for
     two cases that the pooled number would hide: a part that differs significantly in the opposite direction, and parts
-    that contradict each other.
+    that contradict each other or of which some cannot be interpreted.
     """
     biases = [difference for difference in pair if not difference.quantity.measure.ideal_at_bound] or list(pair)
     pooled = {d.quantity.name: d.contrast.difference for d in biases if d.part == OVERALL}
-    contradictory = {d.quantity.name for d in biases if d.verdict == "contradictory"}
+    divided = {d.quantity.name for d in biases if d.part == OVERALL and d.verdict in UNRELIABLE_KINDS}
     for difference in biases:
         name = difference.quantity.name
         whole = pooled.get(name)
         if (
-            name in contradictory
+            name in divided
             or whole is None
             or difference.part == OVERALL
             or (difference.significant and whole * difference.contrast.difference < 0)
@@ -107,7 +108,7 @@ def describe_difference(difference: PairedDifference) -> str:
         start = "not" if prefix else "Not"
         return f"{prefix}{start} interpretable, so {both} are not compared: {'; '.join(difference.doubts)}."
     if verdict == "contradictory":
-        return f"{prefix}contradictory, so the parts are not pooled: {difference.contradiction}."
+        return f"{prefix}contradictory, so {both} are not compared: {difference.contradiction}."
     if verdict == "identical":
         return f"{prefix}{left} and {right} gave the same answers to all {contrast.n:,} items ({both})."
     if verdict == "no difference":

@@ -10,6 +10,7 @@ from tiltmeter.comparing.group_difference import Group, GroupComparison, GroupDi
 from tiltmeter.measures.crossed_effects import MemberInference
 from tiltmeter.measures.group_contrasts import FEWEST_MEMBERS
 from tiltmeter.measures.records import OVERALL
+from tiltmeter.measures.verdict import UNRELIABLE_KINDS
 from tiltmeter.reports.comparison import describe_difference, format_numbers, group_by_pair, print_pair_title
 from tiltmeter.reports.console_tables import MEMBER_WIDTH, format_part, print_fitting_table
 from tiltmeter.reports.formatting import format_p
@@ -45,10 +46,12 @@ def describe_group_method(differences: Sequence[GroupDifference]) -> str:
 def describe_contrast(contrast: Sequence[GroupDifference]) -> Iterator[str]:
     """Yield sentences on a contrast of two groups: the differences in measures of bias, their scope, and the members.
 
-    If there are pooled results, single parts are left out.
+    If there are pooled results, single parts are left out, unless a pooled result is contradictory.
     """
     biases = [d for d in contrast if d.quantity.measure.bias_direction] or list(contrast)
     pooled = [d for d in biases if d.part == OVERALL] or biases
+    if any(d.verdict in UNRELIABLE_KINDS for d in pooled):
+        pooled = biases
     limited: dict[str, str] = {}
     for d in pooled:
         yield describe_difference(d)

@@ -21,7 +21,7 @@ from tiltmeter.reports.controls import describe_contrast, describe_missing_contr
 from tiltmeter.reports.factor_notes import describe_dominant_factors
 from tiltmeter.reports.formatting import format_four_digits, format_interval, format_p, format_reported_p
 from tiltmeter.reports.group_names import get_display_group
-from tiltmeter.reports.record_rows import ALL_MODELS, RecordRow, get_first_record, group_records, select_summary_rows
+from tiltmeter.reports.record_rows import ALL_MODELS, RecordRow, get_first_record, group_records, select_verdict_rows
 from tiltmeter.reports.ruler import ASCII, UNICODE, draw_ruler, format_heading
 from tiltmeter.reports.verdict_text import describe_verdict
 
@@ -63,7 +63,7 @@ def print_measures(records: Sequence[Record], console: Console, view: str = "all
                 console.print(Text(f"{' '.join(cut)}: outside the drawn scale; see the number.", style="dim"))
             print_left_out_columns(left_out, console)
             explained |= dict.fromkeys(name for name in shown if name != "ties")
-            for row in select_summary_rows(rows) if view == "all" else _select_conclusive(rows):
+            for row in select_verdict_rows(rows) if view == "all" else _select_conclusive(rows):
                 record = get_first_record(row)
                 names = (
                     record.language,
