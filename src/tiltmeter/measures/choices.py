@@ -51,6 +51,7 @@ from tiltmeter.measures.choice_measures import (
 from tiltmeter.measures.estimates import Estimate, Interval, Share
 from tiltmeter.measures.measure import Measure
 from tiltmeter.measures.missing_answers import PartialEstimate, fill_missing_shares, round_missing_shares
+from tiltmeter.measures.missing_gaps import GENDER_REFUSALS
 from tiltmeter.measures.records import (
     OVERALL,
     Record,
@@ -172,6 +173,7 @@ class _Group:
         yield from self.build_preference_records(CHOSEN, "", PREFERENCE)
         if self.view == "all":
             yield from self.build_gap_records(GAP, "")
+            yield from self._build_refusal_records()
         yield from self.build_preference_records(MASCULINE, "", MASCULINE_PREFERENCE)
         yield from self.build_sense_records(SENSE, "")
         for outcome, measure in OUTCOMES.items():
@@ -275,6 +277,20 @@ class _Group:
             estimate = _estimate_gap(estimator, cases, missing, strata, sides)
             if estimate is not None:
                 yield self._build_estimate_record(estimated, estimate, int(kept.sum()), tested=measure is GAP)
+
+    def _build_refusal_records(self) -> Iterator[Record]:
+        """Yield the records that compare refusals between stereotypes about men and about women."""
+        labels, refused = self.items.labels, 100.0 * self.items.roles[REFUSED].to_numpy(dtype=float)
+        if "stereotype" not in labels or f"{SHARE}masculine" not in self.items.roles or not refused.any():
+            return
+        strata = labels["stereotype"].to_numpy(dtype=int).astype(object)
+        sides = labels["side"].to_numpy(dtype=object) if "side" in labels else None
+        weights = weigh_by_stereotype(strata, sides)
+        if not (weights > 0).any() or not (weights < 0).any():
+            return
+        men, women = (float(weights.clip(0) @ refused), float((-weights).clip(0) @ refused))
+        estimate = estimate_fixed_gap(refused, strata, sides)
+        yield from GENDER_REFUSALS.records(self.items, estimate, (men, women), len(refused), intervals=self.intervals)
 
     def _build_share_records(self, measure: Measure, values: Floats, filled: _Filled | None = None) -> Iterator[Record]:
         """Yield the record of the mean of item values; `filled` are the worst cases of missing answers."""

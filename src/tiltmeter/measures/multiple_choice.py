@@ -27,8 +27,10 @@ from tiltmeter.measures import choices
 from tiltmeter.measures.association import TIES
 from tiltmeter.measures.choice_measures import CHOSEN
 from tiltmeter.measures.estimates import Estimate, Interval, Mean, PairedMean, Share
+from tiltmeter.measures.item_contributions import weigh_difference
 from tiltmeter.measures.measure import Measure
 from tiltmeter.measures.missing_answers import PartialEstimate, round_missing_shares
+from tiltmeter.measures.missing_gaps import QUESTION_REFUSALS
 from tiltmeter.measures.multiple_choice_measures import (
     ACCURACY,
     ANSWERS,
@@ -165,6 +167,7 @@ def measure(
             # the measures below.
             chosen = choices.measure(rows, intervals=intervals)
             records += [record for record in chosen if record.view != "target" and record.measure != CHOSEN.name]
+            records += _build_refusal_records(rows, key, intervals)
         items = _build_items(rows, key)
         if items is None:
             continue
@@ -207,6 +210,23 @@ def _build_items(rows: pd.DataFrame, key: RecordKey) -> _Items | None:
         {view: labels[view].to_numpy(dtype=object) for view in views},
         chat,
     )
+
+
+def _build_refusal_records(rows: pd.DataFrame, key: RecordKey, intervals: bool) -> Iterator[Record]:
+    """Yield the records that compare refusals between the two right answers; there are none in ambiguous contexts."""
+    refusals = rows[rows["role"] == REFUSED].sort_values("item")
+    refused, correct = 100.0 * refusals["score"].to_numpy(dtype=float), refusals["correct"].to_numpy(dtype=object)
+    if key.part == AMBIGUOUS or not set(_SIDES) <= set(correct.tolist()) or not refused.any():
+        return
+    weights = weigh_difference(correct, *_SIDES)
+    percentages = [float(refused[correct == side].mean()) for side in _SIDES]
+    means = np.select([correct == side for side in _SIDES], percentages, refused)
+    error = compute_standard_error(weights * (refused - means), refusals["template"].to_numpy(dtype=object))
+    if error.value:
+        estimate = Mean(float(weights @ refused), error)
+        yield from QUESTION_REFUSALS.records(
+            key, estimate, (percentages[0], percentages[1]), len(refused), intervals=intervals
+        )
 
 
 def _split_groups(items: _Items) -> Iterator[tuple[str, str, _Items]]:
