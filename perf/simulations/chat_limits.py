@@ -42,9 +42,7 @@ def build_scores(roles: dict[str, Floats], **columns: Sequence[object]) -> pd.Da
     n = len(next(iter(roles.values())))
     items = [f"{number:05}" for number in range(n)]
     key = {"model": "m", "benchmark": "pairs", "part": "all", "language": "en", "protocol": "forced-choice"}
-    tables = [
-        pd.DataFrame({"item": items, "role": role, "score": scores, **columns}) for role, scores in roles.items()
-    ]
+    tables = [pd.DataFrame({"item": items, "role": role, "score": scores, **columns}) for role, scores in roles.items()]
     return pd.concat(tables, ignore_index=True).dropna(subset="score").assign(**key)
 
 

@@ -175,9 +175,7 @@ _Z = float(ndtri((1 + LEVEL) / 2))
 # Each rate is a weighted sum of two means: of p_i over stereotypes about men and about women. These are the weights.
 _RATES = {F_S: (1.0, -1.0), F_M: (0.5, 0.5), P_M: (1.0, 0.0), P_F: (0.0, 1.0)}
 _TESTED = (F_S, F_M)
-_FEW_STEREOTYPES = (
-    f"fewer than {FEWEST_STEREOTYPES} stereotypes about men or about women, or all have the same rate"
-)
+_FEW_STEREOTYPES = f"fewer than {FEWEST_STEREOTYPES} stereotypes about men or about women, or all have the same rate"
 
 
 def compute_masculine_share(masculine: float, feminine: float) -> float:
@@ -386,9 +384,7 @@ class _System(RecordKey):
 
     def compute_rates(self) -> dict[str, float]:
         """Return the rates that are defined; see the function `compute_rates`."""
-        return compute_rates(
-            {number: group.rate for number, group in self.groups.items()}, self.stereotypes.about_men
-        )
+        return compute_rates({number: group.rate for number, group in self.groups.items()}, self.stereotypes.about_men)
 
     def without_small_groups(self) -> "_System":
         """Return the system without the stereotypes that have too few translations with a gender for an interval.

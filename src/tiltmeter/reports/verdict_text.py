@@ -181,9 +181,9 @@ def _build_headline(
         f"{_describe_location([v], models)}: {sentence}." for v in summary for sentence in _describe_companions(v)
     ][:3]
     more += [f"{_describe_location([v], models)}: {note}." for v in summary if (note := describe_generality(v.row))][:2]
-    more += [f"{_describe_location([v], models)}: {note}." for v in summary for note in describe_missing_answers(v.row)][
-        :3
-    ]
+    more += [
+        f"{_describe_location([v], models)}: {note}." for v in summary for note in describe_missing_answers(v.row)
+    ][:3]
     more += _describe_confounds(summary, models)
     more += _list_advice(summary, models)
     sides = {v.verdict.side for v in summary if v.verdict.kind == "significant"}
