@@ -1,6 +1,7 @@
 """Missing answers: worst-case bounds, the verdicts that they allow, and differences between sides."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -16,9 +17,11 @@ from tests.support.messages import assert_mentions
 from tiltmeter.benchmarks.forced_choice.choice_scores import ItemAnswer, compute_item_scores
 from tiltmeter.benchmarks.forced_choice.option_orders import Arrangement
 from tiltmeter.measures import choices, gest_mt, multiple_choice
+from tiltmeter.measures.association import SS
 from tiltmeter.measures.estimates import Share, compute_two_sided_p
 from tiltmeter.measures.missing_gaps import describe_missing_gaps
-from tiltmeter.measures.records import Record
+from tiltmeter.measures.records import Record, RecordKey, build_estimate_record
+from tiltmeter.measures.skipped_items import widen_for_skipped_items
 from tiltmeter.measures.verdict_rule import assign_verdicts
 
 
@@ -116,7 +119,7 @@ def test_more_refusals_about_men_are_a_finding() -> None:
     assert describe_missing_gaps(of_all(choices.measure(gest_answers(6, 6)))) == []
 
 
-def question_scores(refused: dict[str, int], each: int = 60) -> pd.DataFrame:
+def question_scores(refused: dict[str, int], each: int = 200) -> pd.DataFrame:
     """Return scores of questions that are answered rightly, apart from this number of refusals by right answer."""
     roles = ("stereotype", "anti-stereotype", "unknown")
     rows = []
@@ -146,15 +149,15 @@ def question_scores(refused: dict[str, int], each: int = 60) -> pd.DataFrame:
 
 
 def test_questions_have_bounds_and_differences_of_refusals() -> None:
-    row = of_all(multiple_choice.measure(question_scores({"stereotype": 27, "anti-stereotype": 3})))
+    row = of_all(multiple_choice.measure(question_scores({"stereotype": 90, "anti-stereotype": 10})))
     bias = row["BBQ bias"]
     assert bias.value == pytest.approx(0.0)
-    # All refusals with the wrong person, for each right answer: 27 or 3 of 60 items change by 2 (from 1 to -1).
-    assert bias.lowest_possible == pytest.approx(100 * ((33 - 27) / 60 - 1) / 2)
-    assert bias.highest_possible == pytest.approx(100 * (1 + (3 - 57) / 60) / 2)
+    # All refusals with the wrong person, for each right answer: 90 or 10 of 200 items change by 2 (from 1 to -1).
+    assert bias.lowest_possible == pytest.approx(100 * ((110 - 90) / 200 - 1) / 2)
+    assert bias.highest_possible == pytest.approx(100 * (1 + (10 - 190) / 200) / 2)
     assert present(bias.verdict).kind == "inconclusive"
     assert_mentions(present(bias.verdict).reason, "25% of the answers are missing")
-    assert row["answer accuracy"].lowest_possible == pytest.approx(100 * 90 / 120)
+    assert row["answer accuracy"].lowest_possible == pytest.approx(100 * 300 / 400)
     (clause,) = describe_missing_gaps(row)
     assert_mentions(clause, "the stereotype is right", "45% against 5%")
 
@@ -234,3 +237,22 @@ def test_positions_that_cancel_out_are_found_by_agreement() -> None:
     row = of_all(choices.measure(scores))
     assert row["position effect"].value < 20
     assert_mentions(present(row["chosen stereotype"].verdict).reason, "different orders", "38%")
+
+
+def test_skipped_items_are_missing_answers() -> None:
+    """Of 1,000 items, 570 of 900 prefer the stereotype, and 100 have no score."""
+    share = Share.from_values(np.array([100.0] * 570 + [0.0] * 330))
+    record = build_estimate_record(
+        RecordKey("m", "b", "intrasentence", "en", "published"), "intrasentence", "all", "all", SS, share, 900
+    )
+    (widened,) = widen_for_skipped_items([record], {("m", "b", "intrasentence", "en"): 100})
+    assert widened.missing == pytest.approx(0.1)
+    assert (widened.lowest_possible, widened.highest_possible) == pytest.approx((57.0, 67.0))
+    worst = Share.from_values(np.array([100.0] * 570 + [0.0] * 430))
+    assert widened.p_beyond == pytest.approx(worst.compute_p_above(55.0), abs=0.01)
+    assert [present(one.verdict).size for one in assign_verdicts([record])] == ["beyond"]
+    assert [present(one.verdict).size for one in assign_verdicts([widened])] == [""]
+    pooled = replace(record, part="overall")
+    assert widen_for_skipped_items([pooled], {("m", "b", "intrasentence", "en"): 100})[0].missing == widened.missing
+    others = {("m", "b", "intersentence", "en"): 100, ("m", "b", "intrasentence", "de"): 100}
+    assert widen_for_skipped_items([record], others) == [record]
