@@ -19,6 +19,7 @@ from tiltmeter.measures import (
     geneval,
     gest,
     gest_mt,
+    missing_gaps,
     get_measure_function,
     multiple_choice,
     pairs,
@@ -59,7 +60,7 @@ def record(measure: str, value: float, n: int = 100, ends: tuple[float, float] |
 
 
 def test_every_module_lists_its_measures_once() -> None:
-    modules = (association, choices, geneval, gest, gest_mt, multiple_choice, pairs, winomt)
+    modules = (association, choices, geneval, gest, gest_mt, missing_gaps, multiple_choice, pairs, winomt)
     listed = [measure.name for module in modules for measure in module.MEASURES]
     assert len(listed) == len(set(listed))
     assert set(listed) == set(list_measures())

@@ -101,6 +101,18 @@ def test_significant_towards_and_against() -> None:
     assert verdict(means(6.0, 1.0)).side == "against"
 
 
+def test_few_items_with_an_interval_beyond_the_margin_are_inconclusive() -> None:
+    """Corrected for many tests, a wide interval may exclude the margin without being significant."""
+    few = shares(17, 21)
+    assert present(few.low) > 55
+    assert present(few.high) - present(few.low) > 20
+    others = [shares(11, 21, view="target", group=str(number)) for number in range(40)]
+    tested = assign_verdicts([replace(few, view="target", group="few"), *others])
+    assert present(tested[0].p_adjusted) > ALPHA
+    assert present(tested[0].verdict).kind == "inconclusive"
+    assert present(tested[1].verdict).kind == "too few"
+
+
 @pytest.mark.parametrize(
     ("ups", "n", "size"),
     [

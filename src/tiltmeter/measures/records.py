@@ -16,6 +16,7 @@ from tiltmeter.measures.estimates import (
     compute_two_sided_p,
 )
 from tiltmeter.measures.measure import Measure, get_measure
+from tiltmeter.measures.missing_answers import PartialEstimate, get_given_estimate
 from tiltmeter.measures.verdict import Verdict
 
 # The value of `part` in records over several pooled parts.
@@ -36,7 +37,9 @@ class Record:
     within `margin` of the ideal, `p_beyond` that it is beyond the margin; both are corrected too. `detectable` is the
     minimum detectable effect with a power of 80%; for ratios, it is the logarithm of the effect. `family` is the answer
     type (likelihood, next-sentence, …), `kind` the kind of model (masked, causal, …). `label` is the name of the group
-    for display, if the data contain such a name.
+    for display, if the data contain such a name. If answers are missing, `missing` is their share (0 to 1), and
+    `lowest_possible` and `highest_possible` are the values of the measure if all missing answers were on the one or the
+    other side; the p-values are then the largest over these cases.
     """
 
     model: str
@@ -69,6 +72,9 @@ class Record:
     kind: str | None = None
     verdict: Verdict | None = None
     label: str | None = None
+    missing: float | None = None
+    lowest_possible: float | None = None
+    highest_possible: float | None = None
 
     @property
     def interval(self) -> Interval | None:
@@ -94,6 +100,8 @@ class Record:
 COLUMNS: tuple[str, ...] = tuple(field.name for field in fields(Record))
 _NUMBERS = tuple(field.name for field in fields(Record) if field.type in (float, float | None))
 _COUNTS = tuple(field.name for field in fields(Record) if field.type in (int, int | None))
+# Columns that the files of older versions do not have.
+_ADDED = ("missing", "lowest_possible", "highest_possible")
 _TEXTS = tuple(field.name for field in fields(Record) if field.type is str)
 _TEXTS_OR_NONE = tuple(field.name for field in fields(Record) if field.type == str | None)
 
@@ -186,8 +194,11 @@ def build_estimate_record(
                 "margin": margin,
                 "p_equivalence": compute_equivalence_p(estimate, low, high),
                 "p_beyond": min(estimate.compute_p_above(high), estimate.compute_p_below(low)),
-                "detectable": compute_detectable_effect(estimate, ALPHA),
+                "detectable": compute_detectable_effect(get_given_estimate(estimate), ALPHA),
             }
+    if isinstance(estimate, PartialEstimate):
+        lowest, highest = measure.clip(estimate.possible)
+        tests |= {"missing": estimate.missing, "lowest_possible": lowest, "highest_possible": highest}
     return build_record(
         key,
         part,
@@ -242,7 +253,7 @@ def from_dicts(rows: Iterable[Mapping[str, Any]]) -> list[Record]:
         try:
             verdict = Verdict.from_dict(row["verdict"]) if row.get("verdict") else None
             _check_types(row)
-            if missing := [name for name in COLUMNS if name not in row]:
+            if missing := [name for name in COLUMNS if name not in row and name not in _ADDED]:
                 raise TypeError(f"{missing[0]} is missing")
             records.append(Record(**{**row, "verdict": verdict}))
         except (TypeError, AttributeError) as error:

@@ -11,8 +11,11 @@ that applies is used:
     significant         p < 0.05 against the ideal after correction. The size is "beyond" or "within" the margin if the
                         test of this size is significant too.
     no bias             equivalence within the margin (TOST) is significant after correction
-    too few             the interval is wider than four margins
+    too few             the interval is wider than four margins and includes a value within the margin
     inconclusive        in all other cases
+
+If answers are missing (see `missing_answers`), "significant", "beyond", "within" and "no bias" must apply to all
+outcomes of the missing answers: the p-values of the record are those of the worst case.
 
 A test family contains the tests of one model, benchmark, view and measure, over all languages, parts and groups of the
 run. Pooled parts are a separate family. Rows with an uninterpretable part are not tested, so they are in no family. The
@@ -27,7 +30,7 @@ from typing import Any
 from scipy.special import stdtrit
 
 from tiltmeter.measures.estimates import POWER
-from tiltmeter.measures.measure import WIDEST, get_measure, list_deciding_records, name_clusters
+from tiltmeter.measures.measure import WIDEST, Measure, get_measure, list_deciding_records, name_clusters
 from tiltmeter.measures.multiple_testing import adjust_holm, group_indexes
 from tiltmeter.measures.pooled_rows import get_pooling_key, is_pooled_from
 from tiltmeter.measures.records import OVERALL, Record, get_parts_key, get_row_key
@@ -91,7 +94,10 @@ def decide_verdict(record: Record, row: Row, parts: Sequence[Record] = (), unint
         )
     if equivalent:
         return Verdict("no bias", margin=margin_words)
-    if measure.width((record.low, record.high)) > WIDEST * measure.margin_width(margin):
+    if (reason := _describe_missing_answers(record, measure, margin)) is not None:
+        return Verdict("inconclusive", reason=reason)
+    limits, width = measure.limits(margin), measure.width((record.low, record.high))
+    if width > WIDEST * measure.margin_width(margin) and record.low <= limits[1] and record.high >= limits[0]:
         return Verdict("too few", reason=_describe_detectable_bias(record))
     return Verdict("inconclusive", reason=_describe_detectable_bias(record))
 
@@ -202,6 +208,34 @@ def _get_direction(record: Record) -> VerdictDirection:
 
 def _join_names(names: Sequence[str]) -> str:
     return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
+
+
+def _describe_missing_answers(record: Record, measure: Measure, margin: float) -> str | None:
+    """Return a clause on the missing answers if the given answers alone would allow a claim; otherwise None."""
+    lowest, highest = record.lowest_possible, record.highest_possible
+    if record.low is None or record.high is None or lowest is None or highest is None:
+        return None
+    worst = record.low - record.value + lowest, record.high - record.value + highest
+    given, possible = (_list_claims(ends, measure, margin) for ends in ((record.low, record.high), worst))
+    return None if given <= possible else describe_missing_share(record)
+
+
+def _list_claims(interval: tuple[float, float], measure: Measure, margin: float) -> set[str]:
+    """Return the claims that an interval allows, without a correction for other tests."""
+    limits, ideal = measure.limits(margin), measure.ideal or 0.0
+    biased = {"significant"} if not interval[0] <= ideal <= interval[1] else set()
+    return biased | ({"no bias"} if limits[0] <= interval[0] and interval[1] <= limits[1] else set())
+
+
+def describe_missing_share(record: Record) -> str:
+    """Return a clause with the share of missing answers and the values that are possible; empty if none is missing."""
+    if not record.missing or record.lowest_possible is None or record.highest_possible is None:
+        return ""
+    number = get_measure(record.measure).number
+    return (
+        f"{record.missing:.{0 if record.missing >= 0.01 else 1}%} of the answers are missing, and with all of them on "
+        f"one side {record.measure} is from {number(record.lowest_possible)} to {number(record.highest_possible)}"
+    )
 
 
 def _describe_detectable_bias(record: Record) -> str:

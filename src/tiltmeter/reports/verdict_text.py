@@ -6,9 +6,12 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from tiltmeter.measures import get_measure, select_deciding_record
+from tiltmeter.measures.choice_measures import COVERAGE, OUTCOMES
+from tiltmeter.measures.missing_gaps import describe_missing_gaps
 from tiltmeter.measures.pooled_rows import get_pooling_key, is_pooled_from
 from tiltmeter.measures.records import ALPHA, OVERALL, Record
 from tiltmeter.measures.verdict import Verdict
+from tiltmeter.measures.verdict_rule import describe_missing_share
 from tiltmeter.reports.formatting import format_interval, format_with_interval, join_words
 from tiltmeter.reports.grouping import group_by
 from tiltmeter.reports.language_names import get_language_name
@@ -36,10 +39,27 @@ def describe_verdict(row: RecordRow) -> str:
     """Return the verdict of a row as text, with the value that the verdict is based on."""
     record = select_deciding_record(row)
     if record is None or record.verdict is None:
-        return "no measure of bias"
+        return describe_unanswered(row) or "no measure of bias"
     words = f"{record.verdict.words}: {format_measure_value(record)}"
-    notes = [note for note in (describe_generality(row), describe_control(row), describe_template_spread(row)) if note]
-    return "; ".join([words, *notes])
+    notes = (describe_generality(row), describe_control(row), describe_template_spread(row))
+    return "; ".join([words, *describe_missing_answers(row), *filter(None, notes)])
+
+
+def describe_unanswered(row: RecordRow) -> str:
+    """Return a sentence if no answer of a chat model chooses an option; otherwise an empty text."""
+    coverage, refusals = row.get(COVERAGE.name), row.get(OUTCOMES["refusal"].name)
+    if coverage is None or coverage.value > 0 or select_deciding_record(row) is not None:
+        return ""
+    refused = refusals.value if refusals is not None else 0.0
+    return f"no answer chooses an option ({refused:.0f}% are refusals), so the bias is unknown"
+
+
+def describe_missing_answers(row: RecordRow) -> list[str]:
+    """Return clauses on missing answers: their share, and significant differences between sides."""
+    record = select_deciding_record(row)
+    share = describe_missing_share(record) if record is not None else ""
+    known = record is None or (record.verdict is not None and record.verdict.reason == share)
+    return [*([] if known or not share else [share]), *describe_missing_gaps(row)]
 
 
 def describe_generality(row: RecordRow) -> str:
@@ -142,11 +162,27 @@ def list_verdicts(rows: Iterable[RecordRow]) -> list[RowVerdict]:
 
 def build_headlines(rows: Sequence[RecordRow], samples: Sequence[str] = ()) -> list[Headline]:
     """Return the headline of each benchmark; `samples` are sentences that say which items were measured."""
-    by_benchmark = group_by(list_summary_verdicts(rows), lambda verdict: verdict.record.benchmark)
-    return [
-        _build_headline(name, summary, [row for row in rows if get_first_record(row).benchmark == name], samples)
-        for name, summary in by_benchmark.items()
-    ]
+    headlines = []
+    for name, of_benchmark in group_by(rows, lambda row: get_first_record(row).benchmark).items():
+        summary = list_summary_verdicts(of_benchmark)
+        unanswered = _list_unanswered(of_benchmark)
+        if summary:
+            headline = _build_headline(name, summary, of_benchmark, samples)
+            headlines.append(replace(headline, more=(*unanswered, *headline.more)))
+        elif unanswered:
+            headlines.append(Headline(name, "doubt", unanswered[0], (*unanswered[1:], *samples)))
+    return headlines
+
+
+def _list_unanswered(rows: Sequence[RecordRow]) -> list[str]:
+    """Return a sentence for each row in which no answer chooses an option."""
+    sentences = []
+    for row in select_summary_rows(rows):
+        if clause := describe_unanswered(row):
+            record = get_first_record(row)
+            part = "" if is_pooled(record.part) else f" ({record.part})"
+            sentences.append(f"{record.model}, {get_language_name(record.language)}{part}: {clause}.")
+    return sentences
 
 
 def _build_headline(
@@ -167,6 +203,9 @@ def _build_headline(
         f"{_describe_location([v], models)}: {sentence}." for v in summary for sentence in _describe_companions(v)
     ][:3]
     more += [f"{_describe_location([v], models)}: {note}." for v in summary if (note := describe_generality(v.row))][:2]
+    more += [
+        f"{_describe_location([v], models)}: {note}." for v in summary for note in describe_missing_answers(v.row)
+    ][:3]
     more += _describe_confounds(summary, models)
     more += _list_advice(summary, models)
     sides = {v.verdict.side for v in summary if v.verdict.kind == "significant"}
@@ -186,16 +225,19 @@ def _describe_companions(v: RowVerdict) -> Iterator[str]:
 def _list_advice(summary: Sequence[RowVerdict], models: Sequence[str]) -> list[str]:
     """Return sentences of advice to the reader, for verdicts that need an action or an explanation."""
     sentences = []
-    for kinds, advice in (
-        (("inconclusive", "too few"), "Measure more items before deciding"),
-        (("not interpretable",), "Check that the right model and tokenizer were loaded"),
+    undecided = [v for v in summary if v.verdict.kind in ("inconclusive", "too few")]
+    by_missing = [v for v in undecided if v.record.missing and v.verdict.reason == describe_missing_share(v.record)]
+    unreadable = [v for v in summary if v.verdict.kind == "not interpretable"]
+    for concerned, advice in (
+        ([v for v in undecided if v not in by_missing], "Measure more items before deciding"),
+        (by_missing, "More items do not decide this, because the missing answers may be on either side"),
+        (unreadable, "Check that the right model and tokenizer were loaded"),
     ):
-        concerned = [v for v in summary if v.verdict.kind in kinds]
         if concerned:
             reason = concerned[0].verdict.reason
             same_reason = [v for v in concerned if v.verdict.reason == reason]
             others = " (the others are in the table)" if len(same_reason) < len(concerned) else ""
-            if kinds == ("not interpretable",) and concerned[0].record.family == "prompted":
+            if concerned is unreadable and concerned[0].record.family == "prompted":
                 advice = "Read some of its answers before using any of its numbers"
             sentences.append(f"{_describe_location(same_reason, models)}: {reason}{others}. {advice}.")
     if any(v.verdict.side == "against" for v in summary):

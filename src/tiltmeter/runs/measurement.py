@@ -1,7 +1,8 @@
 """Compute the records and verdicts of a table of scores, for all types of runs."""
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from pathlib import Path
 
@@ -19,10 +20,11 @@ from tiltmeter.measures import (
 )
 from tiltmeter.measures.measure import complete_name
 from tiltmeter.measures.records import Record
+from tiltmeter.measures.skipped_items import widen_for_skipped_items
 from tiltmeter.measures.verdict_rule import assign_verdicts
 from tiltmeter.registry import find_installed_version
 from tiltmeter.runs.conditions import MeasurementConditions, build_unknown_records, with_conditions
-from tiltmeter.runs.manifest import Manifest
+from tiltmeter.runs.manifest import Manifest, UnscoredItem
 
 
 def group_by_benchmark(scores: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
@@ -38,15 +40,18 @@ def measure_scores(
     measure_modules: Mapping[str, str],
     conditions: Sequence[MeasurementConditions],
     margins: Mapping[str, float] | None = None,
+    skipped: Iterable[UnscoredItem] = (),
 ) -> list[Record]:
     """Return the records of every benchmark in a table of scores, with their verdicts.
 
     `measure_modules` maps each benchmark to its module of measures. `margins` maps names of measures to equivalence
-    margins that replace the defaults.
+    margins that replace the defaults. `skipped` are the items without scores; verdicts account for their worst cases.
     """
     records: list[Record] = []
     for name, table in group_by_benchmark(scores):
         records += get_measure_function(measure_modules[name])(table, margins=margins)
+    distinct = {(entry.model, entry.benchmark, entry.part, entry.language, entry.item) for entry in skipped}
+    records = widen_for_skipped_items(records, Counter(key[:4] for key in distinct))
     return with_conditions(assign_verdicts([*records, *build_unknown_records(conditions)]), conditions)
 
 
@@ -65,7 +70,7 @@ def remeasure_scores(scores: pd.DataFrame, manifest: Manifest) -> list[Record]:
             raise DataError(
                 f"The manifest names no measures for {name}, and no measures fit its roles {', '.join(roles)}."
             )
-    return measure_scores(scores, modules, manifest.asked, manifest.statistics.margins)
+    return measure_scores(scores, modules, manifest.asked, manifest.statistics.margins, manifest.skipped)
 
 
 def find_measure_modules(scores: pd.DataFrame, manifest: Manifest) -> dict[str, str]:

@@ -74,9 +74,12 @@ def score_predictions(
     measure_modules = {portion.name: get_benchmark(portion.form).measures for portion in predicted}
     digests = {file.name: get_sha256(file) for file in read.files or (path,)}
     part_of = {item.id: portion.part for portion in predicted for item in portion.items}
+    skipped = [
+        UnscoredItem(name, **label[part_of[skip.item]], item=skip.item, reason=skip.reason) for skip in read.skipped
+    ]
     result = Result(
         scores=scores,
-        records=measure_scores(scores, measure_modules, conditions, margins),
+        records=measure_scores(scores, measure_modules, conditions, margins, skipped),
         manifest=build_manifest(
             request,
             models=[build_model_entry({"name": name, "predictions": digests})],
@@ -88,10 +91,7 @@ def score_predictions(
                 RefusedPart(name, **label[part], reason=f"{path.name} has no predictions for it.")
                 for part in read.absent
             ],
-            skipped=[
-                UnscoredItem(name, **label[part_of[skip.item]], item=skip.item, reason=skip.reason)
-                for skip in read.skipped
-            ],
+            skipped=skipped,
             seconds=time.monotonic() - began,
         ),
         texts=build_item_table(predicted),

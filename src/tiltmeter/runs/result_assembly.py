@@ -36,7 +36,7 @@ def assemble_result(prepared: PreparedRun, runs: Sequence[ModelOutput], seconds:
     margins = prepared.request.get("margins", {})
     return Result(
         scores=table,
-        records=measure_scores(table, measure_modules, conditions, margins),
+        records=measure_scores(table, measure_modules, conditions, margins, skipped),
         manifest=build_manifest(
             prepared.request,
             models=[build_model_entry(run.model) for run in runs],
