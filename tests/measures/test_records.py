@@ -56,6 +56,7 @@ MORE = {
     "p_beyond": 0.03,
     "p_adjusted": 0.02,
     "tests": 4,
+    "looks": 2,
     "detectable": 4.5,
     "why": "because",
     "family": "likelihood",
@@ -85,6 +86,11 @@ def test_records_survive_json() -> None:
 def test_a_row_without_a_column_is_an_error() -> None:
     with raises_mentioning(DataError, "Record 1", "clusters"):
         from_dicts([ROW])
+
+
+def test_a_row_of_an_older_version_has_no_looks() -> None:
+    row = {name: value for name, value in COMPLETE.items() if name != "looks"}
+    assert from_dicts([row])[0].looks is None
 
 
 def test_the_data_frame_has_numeric_columns_and_verdicts_in_words() -> None:

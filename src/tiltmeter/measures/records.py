@@ -30,11 +30,12 @@ class Record:
     `view` tells how the items are grouped (all items, by bias type, by target term, …), and `group` is the name of the
     group. `n` is the number of items, `clusters` the number of clusters of items. `low` and `high` are the ends of the
     95% interval; if there is no interval, `why` is the reason. `p_value` is the p-value of the test against `ideal`,
-    and `p_adjusted` is this p-value corrected by Holm's method for a test family of `tests` tests. `p_equivalence`
-    tests that the true value is within `margin` of the ideal, `p_beyond` that it is beyond the margin; both are
-    corrected too. `detectable` is the minimum detectable effect with a power of 80%; for ratios, it is the logarithm of
-    the effect. `family` is the answer type (likelihood, next-sentence, …), `kind` the kind of model (masked, causal,
-    …). `label` is the name of the group for display, if the data contain such a name.
+    and `p_adjusted` is this p-value corrected by Holm's method for a test family of `tests` tests, and for the number
+    of `looks` at growing samples (None if looks are not counted). `p_equivalence` tests that the true value is within
+    `margin` of the ideal, `p_beyond` that it is beyond the margin; both are corrected too. `detectable` is the minimum
+    detectable effect with a power of 80%; for ratios, it is the logarithm of the effect. `family` is the answer type
+    (likelihood, next-sentence, …), `kind` the kind of model (masked, causal, …). `label` is the name of the group for
+    display, if the data contain such a name.
     """
 
     model: str
@@ -58,6 +59,7 @@ class Record:
     p_beyond: float | None = None
     p_adjusted: float | None = None
     tests: int | None = None
+    looks: int | None = None
     detectable: float | None = None
     why: str | None = None
     family: str | None = None
@@ -91,6 +93,8 @@ _NUMBERS = tuple(field.name for field in fields(Record) if field.type in (float,
 _COUNTS = tuple(field.name for field in fields(Record) if field.type in (int, int | None))
 _TEXTS = tuple(field.name for field in fields(Record) if field.type is str)
 _TEXTS_OR_NONE = tuple(field.name for field in fields(Record) if field.type == str | None)
+# Columns that files of older versions do not have.
+_ADDED = ("looks",)
 
 # The columns of a table of scores that identify model, data and protocol.
 KEY_COLUMNS = ("model", "benchmark", "part", "language", "protocol")
@@ -238,7 +242,7 @@ def from_dicts(rows: Iterable[Mapping[str, Any]]) -> list[Record]:
         try:
             verdict = Verdict.from_dict(row["verdict"]) if row.get("verdict") else None
             _check_types(row)
-            if missing := [name for name in COLUMNS if name not in row]:
+            if missing := [name for name in COLUMNS if name not in row and name not in _ADDED]:
                 raise TypeError(f"{missing[0]} is missing")
             records.append(Record(**{**row, "verdict": verdict}))
         except (TypeError, AttributeError) as error:
