@@ -4,6 +4,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 
 from tests.runs.made import association_scores, chosen_scores, gest_scores, half_sensible_scores, pair_scores, run
 from tests.support.messages import assert_mentions, raises_mentioning
@@ -11,6 +12,7 @@ from tiltmeter.comparing.cells import build_cells, restrict_cells
 from tiltmeter.comparing.comparison import compare
 from tiltmeter.errors import DataError, UsageError
 from tiltmeter.measures.multiple_testing import adjust_holm
+from tiltmeter.reports.comparison import format_numbers
 
 ONE = run(association_scores("made/one", seed=1, lean=1.5))
 TWO = run(association_scores("made/two", seed=2))
@@ -45,14 +47,44 @@ def test_pairs_and_log_ratios_too() -> None:
     assert only.contrast.test == "paired t within stereotypes"
 
 
-def test_a_test_family_is_all_tests_of_a_measure_on_a_benchmark() -> None:
+def test_a_test_family_is_all_pairs_by_a_measure_in_a_part_and_language() -> None:
     third = run(association_scores("made/three", seed=3))
     differences = compare([("a", ONE), ("b", TWO), ("c", third)]).differences
-    for pooled, tests in ((False, 6), (True, 3)):  # pooled parts are a separate family
-        family = [d for d in differences if d.quantity.name == "SS" and (d.part == "overall") == pooled]
-        assert {d.tests for d in family} == {tests}
+    for part in ("intrasentence", "intersentence", "overall"):
+        family = [d for d in differences if d.quantity.name == "SS" and d.part == part]
+        assert {d.tests for d in family} == {3}
         assert [d.p_holm for d in family] == adjust_holm([d.contrast.p_value for d in family])
         assert [d.p_equivalence for d in family] == adjust_holm([d.contrast.p_equivalence for d in family])
+
+
+def test_differences_do_not_depend_on_how_languages_are_divided_into_runs() -> None:
+    english, german = (
+        [run(association_scores(name, seed=seed, language=language)) for seed, name in enumerate("xyz")]
+        for language in ("en", "de")
+    )
+    both = [run(pd.concat([a.scores, b.scores], ignore_index=True)) for a, b in zip(english, german, strict=True)]
+    alone = compare([(str(number), one) for number, one in enumerate(english)]).differences
+    together = compare([(str(number), one) for number, one in enumerate(both)], by="model").differences
+    of_english = [d for d in together if d.subject.endswith(":en")]
+    assert [(d.p_holm, d.tests, d.verdict) for d in of_english] == [(d.p_holm, d.tests, d.verdict) for d in alone]
+    assert len(together) == 2 * len(alone)
+
+
+def test_the_whole_comparison_can_be_one_family() -> None:
+    differences = compare([("a", ONE), ("b", TWO)], families="run").differences
+    assert [d.p_holm for d in differences] == adjust_holm([d.contrast.p_value for d in differences])
+    assert {d.tests for d in differences} == {len(differences)}
+
+
+def test_the_detectable_difference_is_corrected_like_the_verdict() -> None:
+    third = run(association_scores("made/three", seed=3))
+    difference = compare([("a", ONE), ("b", TWO), ("c", third)], measures=["SS"]).differences[0]
+    contrast = difference.contrast
+    df = (contrast.clusters or contrast.n) - 1
+    t = [stats.t.ppf(1 - 0.025 / tests, df) + stats.t.ppf(0.8, df) for tests in (1, 3)]
+    assert difference.detectable == pytest.approx(contrast.detectable * t[1] / t[0])
+    assert difference.to_dict()["detectable"] == difference.detectable > contrast.detectable
+    assert format_numbers(difference)["detectable"] == difference.quantity.measure.number(difference.detectable)
 
 
 def test_p_values_at_the_level_are_not_significant() -> None:

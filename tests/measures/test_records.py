@@ -56,6 +56,7 @@ MORE = {
     "p_beyond": 0.03,
     "p_adjusted": 0.02,
     "tests": 4,
+    "looks": 2,
     "detectable": 4.5,
     "why": "because",
     "family": "likelihood",
@@ -95,6 +96,11 @@ def test_rows_of_older_versions_have_no_missing_answers() -> None:
     old = {name: value for name, value in COMPLETE.items() if name not in ("missing", *POSSIBLE)}
     (record,) = from_dicts([old])
     assert (record.missing, record.lowest_possible, record.highest_possible) == (None, None, None)
+
+
+def test_a_row_of_an_older_version_has_no_looks() -> None:
+    row = {name: value for name, value in COMPLETE.items() if name != "looks"}
+    assert from_dicts([row])[0].looks is None
 
 
 def test_the_data_frame_has_numeric_columns_and_verdicts_in_words() -> None:

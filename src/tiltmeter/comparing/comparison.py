@@ -26,6 +26,7 @@ from tiltmeter.measures.contrasts import are_equal_scores, compute_contrast
 from tiltmeter.measures.measure import Quantity, complete_name
 from tiltmeter.measures.measure import list_measures as all_measures
 from tiltmeter.measures.verdict import Verdict, VerdictKind
+from tiltmeter.measures.verdict_rule import PORTION, Families
 from tiltmeter.runs.file_digests import describe_changed_files
 from tiltmeter.runs.result import Result
 from tiltmeter.runs.sample_notes import list_sample_notes
@@ -42,13 +43,14 @@ def compare(
     measures: Sequence[str] = (),
     where: Mapping[str, str] | None = None,
     across: Sequence[Across] = (),
+    families: Families = PORTION,
 ) -> Comparison:
     """Compare named runs: all pairs of models on the same items, and all pairs of languages of a model.
 
     `by` selects one type of pair: "model", "language", or "any" for pairs that differ in both. `baseline` is a model, a
     language or a run; if it is given, all others are compared only with it. `measures` selects measures by name,
     `where` selects items by the values of attributes. Cells with different kinds of model, protocols, editions or
-    tokenizers are compared only if `across` allows it.
+    tokenizers are compared only if `across` allows it. `families` says which tests are corrected together.
     """
     measures = complete_measure_names(measures)
     cells = [cell for name, result in runs for cell in build_cells(name, result)]
@@ -76,7 +78,7 @@ def compare(
         notes.append(
             f"Not compared: {len(left_out)} of {len(pairs)} pairs. {explain_incomparable(*left_out[0], across)}"
         )
-    corrected = with_unreliable_sides(correct_test_families(differences), runs, where)
+    corrected = with_unreliable_sides(correct_test_families(differences, families), runs, where)
     return Comparison(mark_contradictions(corrected), notes)
 
 

@@ -38,6 +38,7 @@ from tiltmeter.measures.group_contrasts import compute_group_contrast
 from tiltmeter.measures.measure import Quantity
 from tiltmeter.measures.records import OVERALL
 from tiltmeter.measures.verdict import Verdict
+from tiltmeter.measures.verdict_rule import PORTION, Families
 from tiltmeter.runs.file_digests import describe_changed_files
 from tiltmeter.runs.result import Result
 from tiltmeter.runs.sample_notes import list_sample_notes
@@ -52,6 +53,7 @@ def compare_groups(
     measures: Sequence[str] = (),
     where: Mapping[str, str] | None = None,
     across: Sequence[Across] = (),
+    families: Families = PORTION,
 ) -> GroupComparison:
     """Compare groups of models or languages that differ in an attribute.
 
@@ -76,7 +78,7 @@ def compare_groups(
     if not differences:
         raise UsageError(query.explain_empty(cells, notes))
     notes += dict.fromkeys(sample for _, result in runs for sample in list_sample_notes(result.manifest.data))
-    corrected = correct_member_tests(correct_test_families(differences))
+    corrected = correct_member_tests(correct_test_families(differences, families), families)
     if name.strip() != "family":
         notes += describe_related_members(
             corrected, {member: texts.get("family", "") for member, texts in source.items()}

@@ -33,9 +33,9 @@ from tiltmeter.measures.contrasts import estimate_item_mean
 from tiltmeter.measures.estimates import Mean, Share
 from tiltmeter.measures.measure import Quantity
 from tiltmeter.measures.multiple_testing import adjust_holm, group_indexes
-from tiltmeter.measures.records import OVERALL
 from tiltmeter.measures.size_regression import estimate_slope
 from tiltmeter.measures.verdict import Verdict
+from tiltmeter.measures.verdict_rule import PORTION, WHOLE_RUN, Families
 from tiltmeter.runs.file_digests import describe_changed_files
 from tiltmeter.runs.result import Result
 from tiltmeter.runs.sample_notes import list_sample_notes
@@ -54,6 +54,7 @@ def compare_sizes(
     measures: Sequence[str] = (),
     where: Mapping[str, str] | None = None,
     across: Sequence[Across] = (),
+    families: Families = PORTION,
 ) -> SizeComparison:
     """Return the slopes of measures by size: for each model family with two or more sizes, and over all families."""
     measures = complete_measure_names(measures)
@@ -77,7 +78,7 @@ def compare_sizes(
         reason = next((note for note in notes if note.startswith("Not compared")), notes[-1] if notes else "")
         raise UsageError(reason or "The runs contain no scores; repeat them.")
     notes += dict.fromkeys(sample for _, result in runs for sample in list_sample_notes(result.manifest.data))
-    return SizeComparison(_correct_slopes(slopes), list(dict.fromkeys(notes)))
+    return SizeComparison(_correct_slopes(slopes, families), list(dict.fromkeys(notes)))
 
 
 def parse_parameter_count(model: DescribedModel) -> float | None:
@@ -197,15 +198,20 @@ def _build_sized_model(
     return SizedModel(cell.model, family, parameters, estimate.value, *estimate.interval())
 
 
-def _correct_slopes(slopes: Sequence[SizeSlope]) -> list[SizeSlope]:
-    """Correct the p-values by Holm's method; pooled slopes are a separate test family.
+def _correct_slopes(slopes: Sequence[SizeSlope], families: Families) -> list[SizeSlope]:
+    """Correct the p-values by Holm's method.
 
+    A test family has the slopes of one measure in one part and language; slopes within families are separate.
     The corrected p-value for models like these is never smaller than the corrected p-value for these models.
     """
     corrected = list(slopes)
-    for indexes in group_indexes(
-        slopes, lambda s: (s.benchmark, s.quantity.name, s.part == OVERALL, s.family == POOLED)
-    ):
+
+    def key(slope: SizeSlope) -> tuple[str | bool, ...]:
+        if families == WHOLE_RUN:
+            return ()
+        return slope.subject, slope.part, slope.quantity.name, slope.family == POOLED
+
+    for indexes in group_indexes(slopes, key):
         for index, p_holm in zip(indexes, adjust_holm([slopes[i].estimate.p_value for i in indexes]), strict=True):
             corrected[index] = replace(corrected[index], p_holm=p_holm, tests=len(indexes))
         members = [(index, over) for index in indexes if (over := slopes[index].estimate.over_members) is not None]

@@ -33,13 +33,14 @@ class Record:
     `clusters` is its number of clusters, `design_effect` is the variance divided by that of independent items, and `df`
     are the degrees of freedom of the standard error. `low` and `high` are the ends of the 95% interval; if there is no
     interval, `why` is the reason. `p_value` is the p-value of the test against `ideal`, and `p_adjusted` is this
-    p-value corrected by Holm's method for a test family of `tests` tests. `p_equivalence` tests that the true value is
-    within `margin` of the ideal, `p_beyond` that it is beyond the margin; both are corrected too. `detectable` is the
-    minimum detectable effect with a power of 80%; for ratios, it is the logarithm of the effect. `family` is the answer
-    type (likelihood, next-sentence, …), `kind` the kind of model (masked, causal, …). `label` is the name of the group
-    for display, if the data contain such a name. If answers are missing, `missing` is their share (0 to 1), and
-    `lowest_possible` and `highest_possible` are the values of the measure if all missing answers were on the one or the
-    other side; the p-values are then the largest over these cases.
+    p-value corrected by Holm's method for a test family of `tests` tests, and for the number of `looks` at growing
+    samples (None if looks are not counted). `p_equivalence` tests that the true value is within `margin` of the ideal,
+    `p_beyond` that it is beyond the margin; both are corrected too. `detectable` is the minimum detectable effect with
+    a power of 80%; for ratios, it is the logarithm of the effect. `family` is the answer type (likelihood,
+    next-sentence, …), `kind` the kind of model (masked, causal, …). `label` is the name of the group for display, if
+    the data contain such a name. If answers are missing, `missing` is their share (0 to 1), and `lowest_possible` and
+    `highest_possible` are the values of the measure if all missing answers were on the one or the other side; the
+    p-values are then the largest over these cases.
     """
 
     model: str
@@ -66,6 +67,7 @@ class Record:
     p_beyond: float | None = None
     p_adjusted: float | None = None
     tests: int | None = None
+    looks: int | None = None
     detectable: float | None = None
     why: str | None = None
     family: str | None = None
@@ -101,7 +103,7 @@ COLUMNS: tuple[str, ...] = tuple(field.name for field in fields(Record))
 _NUMBERS = tuple(field.name for field in fields(Record) if field.type in (float, float | None))
 _COUNTS = tuple(field.name for field in fields(Record) if field.type in (int, int | None))
 # Columns that the files of older versions do not have.
-_ADDED = ("missing", "lowest_possible", "highest_possible")
+_ADDED = ("missing", "lowest_possible", "highest_possible", "looks", "factor", "df", "design_effect")
 _TEXTS = tuple(field.name for field in fields(Record) if field.type is str)
 _TEXTS_OR_NONE = tuple(field.name for field in fields(Record) if field.type == str | None)
 

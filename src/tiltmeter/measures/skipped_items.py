@@ -58,7 +58,7 @@ def _widen(record: Record, count: int) -> Record:
 
 def _compute_p_values(record: Record, measure: Measure, ends: Interval) -> dict[str, float]:
     """Return the p-values of the worst case, which are at least those of the record."""
-    error = StandardError(record.standard_error or 0.0, max(1, (record.clusters or record.n) - 1), record.clusters)
+    error = StandardError(record.standard_error or 0.0, max(1, record.df or record.n - 1), record.clusters)
     lowest, highest = (Mean(end, error) for end in ends)
     ideal, (low, high) = record.ideal or 0.0, measure.limits(record.margin or 0.0)
     biased = 2 * min(lowest.compute_p_above(ideal), highest.compute_p_below(ideal))

@@ -17,21 +17,21 @@ that applies is used:
 If answers are missing (see `missing_answers`), "significant", "beyond", "within" and "no bias" must apply to all
 outcomes of the missing answers: the p-values of the record are those of the worst case.
 
-A test family contains the tests of one model, benchmark, view and measure, over all languages, parts and groups of the
-run. Pooled parts are a separate family. Rows with an uninterpretable part are not tested, so they are in no family. The
-tests of "within" and "beyond" are one-sided at 2.5%, like each end of a 95% interval.
+A test family contains the groups of one view: the tests of one measure of one model on one part of a benchmark in one
+language. A part is never divided over several runs, so a verdict does not depend on what else is in the run. With
+`WHOLE_RUN`, a run has only one family. Rows with an uninterpretable part are not tested, so they are in no family.
+Looks at growing samples are corrected too (see `measures.looks`). The tests of "within" and "beyond" are one-sided at
+2.5%, like each end of a 95% interval.
 """
 
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
 
-from scipy.special import stdtrit
-
-from tiltmeter.measures.estimates import POWER
+from tiltmeter.measures.looks import Looks, find_look
 from tiltmeter.measures.measure import WIDEST, Measure, get_measure, list_deciding_records, name_clusters
-from tiltmeter.measures.multiple_testing import adjust_holm, group_indexes
+from tiltmeter.measures.multiple_testing import adjust_holm, correct_detectable_effect, group_indexes
 from tiltmeter.measures.pooled_rows import get_pooling_key, is_pooled_from
 from tiltmeter.measures.records import OVERALL, Record, get_parts_key, get_row_key
 from tiltmeter.measures.standard_errors import FEWEST_CLUSTERS
@@ -40,14 +40,23 @@ from tiltmeter.measures.verdict import Verdict, VerdictDirection
 
 ALPHA = 0.05
 
+# Which tests are corrected together: those of one portion, view and measure, or all tests of a run.
+Families = Literal["portion", "run"]
+PORTION: Families = "portion"
+WHOLE_RUN: Families = "run"
+FAMILIES: tuple[Families, ...] = (PORTION, WHOLE_RUN)
+
 _CORRECTED = ("p_value", "p_equivalence", "p_beyond")
 
 
-def assign_verdicts(records: Iterable[Record]) -> list[Record]:
-    """Return the records with corrected p-values and verdicts."""
+def assign_verdicts(
+    records: Iterable[Record], families: Families = PORTION, looks: Looks | None = None
+) -> list[Record]:
+    """Return the records with corrected p-values and verdicts; `families` says which tests are corrected together."""
     records = list(records)
     uninterpretable = _find_uninterpretable_parts(records)
-    corrected = _correct_p_values([_drop_tests(r) if get_row_key(r) in uninterpretable else r for r in records])
+    tested = [_drop_tests(record) if get_row_key(record) in uninterpretable else record for record in records]
+    corrected = _correct_p_values(tested, families, looks or {})
     rows = _group_by_row(corrected)
     parts: dict[tuple[str, ...], list[Record]] = {}
     for record in corrected:
@@ -141,36 +150,42 @@ def _drop_tests(record: Record) -> Record:
     )
 
 
-def _correct_p_values(records: list[Record]) -> list[Record]:
+def count_test_families(records: Iterable[Record], families: Families = PORTION) -> int:
+    """Return the number of test families in which the records can make a claim."""
+    return len({_get_test_family(record, families) for record in records if record.verdict and record.tests})
+
+
+def _correct_p_values(records: list[Record], families: Families, looks: Looks) -> list[Record]:
     tested = [index for index, record in enumerate(records) if record.p_value is not None]
-    for family in group_indexes([_get_test_family(records[index]) for index in tested], lambda key: key):
+    for family in group_indexes([_get_test_family(records[index], families) for index in tested], lambda key: key):
         indexes = [tested[index] for index in family]
         for name in _CORRECTED:
             with_p_value = [index for index in indexes if getattr(records[index], name) is not None]
             corrected = adjust_holm([getattr(records[index], name) for index in with_p_value])
             for index, p_value in zip(with_p_value, corrected, strict=True):
-                changed: Any = {"p_adjusted" if name == "p_value" else name: p_value}
+                look = find_look(looks, records[index])
+                factor = look.factor if look else 1
+                changed: Any = {"p_adjusted" if name == "p_value" else name: min(1.0, p_value * factor)}
                 records[index] = replace(records[index], **changed)
         for index in indexes:
-            detectable = _correct_detectable_effect(records[index], len(indexes))
-            records[index] = replace(records[index], tests=len(indexes), detectable=detectable)
+            look = find_look(looks, records[index])
+            detectable = _correct_detectable_effect(records[index], len(indexes) * (look.factor if look else 1))
+            records[index] = replace(
+                records[index], tests=len(indexes), looks=look.number if look else None, detectable=detectable
+            )
     return records
 
 
-def _get_test_family(record: Record) -> tuple[str | bool, ...]:
-    return record.model, record.benchmark, record.view, record.measure, record.part == OVERALL
+def _get_test_family(record: Record, families: Families) -> tuple[str, ...]:
+    return () if families == WHOLE_RUN else (*get_row_key(record)[:-1], record.measure)
 
 
 def _correct_detectable_effect(record: Record, tests: int) -> float | None:
-    """Return the minimum detectable effect at the Bonferroni level, which is Holm's level for the smallest p-value."""
-    df = record.df or record.n - 1
-    if record.detectable is None or tests == 1 or df < 1:
-        return record.detectable
-    power = float(stdtrit(df, POWER))
-    uncorrected, corrected = (float(stdtrit(df, 1 - ALPHA / 2 / count)) + power for count in (1, tests))
-    effect = record.detectable * corrected / uncorrected
+    if record.detectable is None:
+        return None
+    effect = correct_detectable_effect(record.detectable, record.df or record.n - 1, tests)
     measure = get_measure(record.measure)
-    if measure.bounds is None or measure.ratio:
+    if tests == 1 or measure.bounds is None or measure.ratio:
         return effect
     return min(effect, max(abs(end - (measure.ideal or 0.0)) for end in measure.bounds))
 
@@ -179,7 +194,7 @@ def _find_contradiction(record: Record, row: Row, parts: Sequence[Record]) -> st
     """Return a clause that names the contradiction between parts or measures; None if there is no contradiction."""
     if record.part == OVERALL:
         sides: dict[VerdictDirection, list[str]] = {"towards": [], "against": [], "none": []}
-        for part in parts:
+        for part in _correct_over_parts(parts):
             sides[_get_direction(part) if _is_significant(part) else "none"].append(part.part)
         if sides["towards"] and sides["against"]:
             return f"{_join_names(sides['towards'])} towards stereotypes, {_join_names(sides['against'])} against"
@@ -192,6 +207,12 @@ def _find_contradiction(record: Record, row: Row, parts: Sequence[Record]) -> st
                 )
                 return f"{first.measure} towards stereotypes, {second.measure} against"
     return None
+
+
+def _correct_over_parts(parts: Sequence[Record]) -> list[Record]:
+    """Return the parts with p-values corrected over the parts, because their contradiction is one claim."""
+    p_values = adjust_holm([1.0 if part.p_adjusted is None else part.p_adjusted for part in parts])
+    return [replace(part, p_adjusted=p_value) for part, p_value in zip(parts, p_values, strict=True)]
 
 
 def _is_significant(record: Record) -> bool:
@@ -245,5 +266,11 @@ def _describe_detectable_bias(record: Record) -> str:
     measure = get_measure(record.measure)
     effect = math.exp(record.detectable) if measure.ratio else record.detectable
     effect_words = measure.margin_words(float(measure.number(effect)))
-    corrected = f", corrected for {record.tests} tests" if record.tests and record.tests > 1 else ""
-    return f"{record.n:,} items reliably show only a bias of {effect_words} or more{corrected}"
+    return f"{record.n:,} items reliably show only a bias of {effect_words} or more{_describe_correction(record)}"
+
+
+def _describe_correction(record: Record) -> str:
+    tests = f"{record.tests} tests" if record.tests and record.tests > 1 else ""
+    looks = f"{record.looks} looks" if record.looks and record.looks > 1 else ""
+    corrected = " and ".join(filter(None, (tests, looks)))
+    return f", corrected for {corrected}" if corrected else ""

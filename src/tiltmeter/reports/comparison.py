@@ -12,6 +12,7 @@ from tiltmeter.measures.records import OVERALL
 from tiltmeter.measures.verdict import UNRELIABLE_KINDS
 from tiltmeter.reports.comparison_matrix import build_matrices, is_large, print_matrices
 from tiltmeter.reports.console_tables import format_part, print_fitting_table
+from tiltmeter.reports.error_rates import describe_family_count
 from tiltmeter.reports.formatting import format_count, format_p
 from tiltmeter.reports.grouping import group_by
 from tiltmeter.reports.method_texts import describe_factors, describe_tests
@@ -61,8 +62,9 @@ def describe_method(differences: Sequence[PairedDifference]) -> str:
     factors = describe_factors(d.quantity for d in differences if d.contrast.clusters is not None)
     return (
         f"Paired by item{factors}. Intervals and p: {describe_tests(d.quantity for d in differences)}. Holm: p "
-        "corrected over all tests of one measure on one benchmark. differ: the number of items on which the two "
-        "disagree. MDE: minimum detectable difference with n items (80% power)."
+        "corrected over the test family. differ: the number of items on which the two disagree. MDE: minimum "
+        "detectable difference with n items (80% power), corrected like p. "
+        f"{describe_family_count(round(sum(1 / d.tests for d in differences)))}"
     )
 
 
@@ -140,7 +142,7 @@ def format_numbers(difference: PairedDifference) -> dict[str, str]:
         "difference": number(contrast.difference, signed=True),
         "low": number(contrast.low, signed=True),
         "high": number(contrast.high, signed=True),
-        "detectable": number(contrast.detectable) if contrast.detectable else "",
+        "detectable": number(difference.detectable) if contrast.detectable else "",
         "p": format_p(contrast.p_value),
         "holm": format_p(difference.p_holm),
         "effect": "" if contrast.effect is None else _EFFECT.number(contrast.effect, signed=True),

@@ -18,9 +18,9 @@ from tiltmeter.reports.method_texts import describe_factors
 
 _METHOD = (
     "The values of an item are averaged over the members of each group, and the two means are compared{factors}. "
-    "Holm: p corrected over all contrasts of one measure on one benchmark. The first interval and p are for these "
-    "members on items like these. Those over members, which need five members in each group, are for members like "
-    "these: they include the variation between members and between items (crossed random effects). A mean hides "
+    "Holm: p corrected over the contrasts of one measure in one part and language. The first interval and p are for "
+    "these members on items like these. Those over members, which need five members in each group, are for members "
+    "like these: they include the variation between members and between items (crossed random effects). A mean hides "
     "members that are biased in opposite directions."
 )
 

@@ -19,7 +19,7 @@ from tiltmeter.reports.method_texts import describe_factors
 _METHOD = (
     "slope: the change of the measure with ten times the parameters, by least squares; within families, each model "
     "family has its own intercept. A slope is computed for each item, and the interval is for their mean: for these "
-    "models on items like these{factors}. Holm: p corrected over the slopes of one measure on one benchmark, "
+    "models on items like these{factors}. Holm: p corrected over the slopes of one measure in one part and language, "
     "separately within families. over models: for models like these; it needs three degrees of freedom of the "
     "regression. Models of one family may differ in more than their size."
 )

@@ -18,10 +18,11 @@ from tiltmeter.measures import (
     is_measure_module,
     list_measures,
 )
+from tiltmeter.measures.looks import Look, index_looks
 from tiltmeter.measures.measure import complete_name
 from tiltmeter.measures.records import Record
 from tiltmeter.measures.skipped_items import widen_for_skipped_items
-from tiltmeter.measures.verdict_rule import assign_verdicts
+from tiltmeter.measures.verdict_rule import FAMILIES, PORTION, Families, assign_verdicts
 from tiltmeter.registry import find_installed_version
 from tiltmeter.runs.conditions import MeasurementConditions, build_unknown_records, with_conditions
 from tiltmeter.runs.manifest import Manifest, UnscoredItem
@@ -41,18 +42,23 @@ def measure_scores(
     conditions: Sequence[MeasurementConditions],
     margins: Mapping[str, float] | None = None,
     skipped: Iterable[UnscoredItem] = (),
+    *,
+    families: Families = PORTION,
+    looks: Iterable[Look] = (),
 ) -> list[Record]:
     """Return the records of every benchmark in a table of scores, with their verdicts.
 
     `measure_modules` maps each benchmark to its module of measures. `margins` maps names of measures to equivalence
     margins that replace the defaults. `skipped` are the items without scores; verdicts account for their worst cases.
+    `families` says which tests are corrected together, and `looks` which samples of the items were tested before.
     """
     records: list[Record] = []
     for name, table in group_by_benchmark(scores):
         records += get_measure_function(measure_modules[name])(table, margins=margins)
     distinct = {(entry.model, entry.benchmark, entry.part, entry.language, entry.item) for entry in skipped}
     records = widen_for_skipped_items(records, Counter(key[:4] for key in distinct))
-    return with_conditions(assign_verdicts([*records, *build_unknown_records(conditions)]), conditions)
+    records += build_unknown_records(conditions)
+    return with_conditions(assign_verdicts(records, families, index_looks(looks)), conditions)
 
 
 def collect_measure_notes(scores: pd.DataFrame, measure_modules: Mapping[str, str]) -> list[str]:
@@ -61,7 +67,7 @@ def collect_measure_notes(scores: pd.DataFrame, measure_modules: Mapping[str, st
 
 
 def remeasure_scores(scores: pd.DataFrame, manifest: Manifest) -> list[Record]:
-    """Compute the records of a run again from its scores, with the modules of measures that its manifest names."""
+    """Compute the records of a run again from its scores, with the modules and corrections that its manifest names."""
     reject_missing_packages(manifest)
     modules = find_measure_modules(scores, manifest)
     for name in scores["benchmark"].unique():
@@ -70,7 +76,16 @@ def remeasure_scores(scores: pd.DataFrame, manifest: Manifest) -> list[Record]:
             raise DataError(
                 f"The manifest names no measures for {name}, and no measures fit its roles {', '.join(roles)}."
             )
-    return measure_scores(scores, modules, manifest.asked, manifest.statistics.margins, manifest.skipped)
+    statistics = manifest.statistics
+    return measure_scores(
+        scores,
+        modules,
+        manifest.asked,
+        statistics.margins,
+        manifest.skipped,
+        families=read_families(statistics.families),
+        looks=manifest.looks,
+    )
 
 
 def find_measure_modules(scores: pd.DataFrame, manifest: Manifest) -> dict[str, str]:
@@ -124,6 +139,14 @@ def describe_packages(manifest: Manifest, folder: Path | str = "") -> list[str]:
                 "may differ."
             )
     return warnings
+
+
+def read_families(text: str) -> Families:
+    """Return the checked value of the option `--family`: which tests are corrected together."""
+    for families in FAMILIES:
+        if families == text:
+            return families
+    raise UsageError(f"{text!r} is not a test family{suggest_name(text, FAMILIES)}; choose {' or '.join(FAMILIES)}.")
 
 
 def read_margins(requested: Mapping[str, float] | None) -> dict[str, float]:
