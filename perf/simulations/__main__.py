@@ -48,7 +48,7 @@ def main() -> None:
     settings = [setting for module in imported for setting in module.settings()]
     wanted = [setting for setting in settings if not arguments.tables or setting.table in arguments.tables]
     results = run(
-        wanted, arguments.index_data_sets, arguments.jobs, lambda line: print(line, file=sys.stderr, flush=True)
+        wanted, arguments.data_sets, arguments.jobs, lambda line: print(line, file=sys.stderr, flush=True)
     )
     shown = [table for table in tables.values() if any(result.setting.table == table.name for result in results)]
     text = "\n\n".join(
