@@ -91,7 +91,7 @@ def nearest_german(path: Path, aligner: Eflomal) -> Confusion:
 def nearest(item: WinoMTItem, pair: AlignedPair) -> str:
     """Return the gender of the German article or pronoun that is nearest to the noun, except *den*."""
     entity = find_entity_tokens(item)
-    linked = sorted(pair.linked(entity, both=True) or pair.linked(entity, both=False))
+    linked = sorted(pair.find_linked_words(entity, both=True) or pair.find_linked_words(entity, both=False))
     words = [token.text for token in pair.target]
     if item.entity == "nurse" or any(words[place].endswith("in") for place in linked):
         return FEMALE
@@ -174,7 +174,8 @@ def main() -> None:
     print("| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |")
     for row in released(Path(mirror), options.times):
         print(row, flush=True)
-    entities = {item.entity.lower() for item in load("winomt", None, "en") if " " not in item.entity}
+    sources = [item for item in load("winomt", None, "en") if isinstance(item, WinoMTItem)]
+    entities = {item.entity.lower() for item in sources if " " not in item.entity}
     print("\n| language | read | right | wrong | not told | of somebody else |")
     print("| --- | ---: | ---: | ---: | ---: | ---: |")
     for language in list_noun_languages():

@@ -50,7 +50,7 @@ def test_a_deleted_run_is_restored_unchanged(index: RunIndex, clock: Clock) -> N
     assert not folder.exists()
     assert [run.path for run in index.runs()] == ["runs/two"]
     assert trash.runs() == [deleted]
-    assert (deleted.name, deleted.path, deleted.until) == ("First", "runs/one", START + timedelta(days=DAYS))
+    assert (deleted.name, deleted.path, deleted.deletion_time) == ("First", "runs/one", START + timedelta(days=DAYS))
     assert trash.restore(deleted.identifier) == "runs/one"
     assert files_of(folder) == before
     assert (index.run("runs/one").name, index.run("runs/one").tags) == ("First", ("kept",))

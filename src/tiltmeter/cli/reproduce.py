@@ -95,7 +95,7 @@ def reproduce(
         from tiltmeter.papers.output.reproduction_terminal import print_reproduction
 
         print_reproduction(reproduction, create_plain_console())
-    if not reproduction.holds:
+    if not reproduction.has_only_known_differences:
         raise typer.Exit(1)
 
 

@@ -144,7 +144,7 @@ class ChangeCountDatabase(Database):
             return count_file_changes(path)
         try:
             address = f"file:{quote(str(path.resolve()))}?mode=ro"
-            with closing(self._connected(address, uri=True)) as db:
+            with closing(self._connect(address, uri=True)) as db:
                 return int(db.execute("PRAGMA user_version").fetchone()[0])
         except StoreError as error:
             if error.is_not_writable:  # there is no shared memory; the file will be opened for reading

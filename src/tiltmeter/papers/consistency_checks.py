@@ -38,7 +38,7 @@ class ConsistencyCheck:
     contradictions: tuple[Contradiction, ...]
 
     @property
-    def consistent(self) -> int:
+    def consistent_count(self) -> int:
         """How many printed numbers passed the check."""
         return self.numbers - len(self.contradictions)
 

@@ -45,7 +45,8 @@ def to_markdown(reproduction: Reproduction) -> str:
     parts.append("\n## Consistency of the printed numbers\n")
     for check in check_consistency([outcome.printed for outcome in reproduction.outcomes]):
         parts.append(
-            f"- {check.name[:1].upper()}{check.name[1:]}: true for {check.consistent:,} of {check.numbers:,} numbers."
+            f"- {check.name[:1].upper()}{check.name[1:]}: "
+            f"true for {check.consistent_count:,} of {check.numbers:,} numbers."
         )
         parts += [f"  - {describe_contradiction(contradiction)}." for contradiction in check.contradictions]
     parts += ["\n## Numbers in running text and captions\n", *_format_text_numbers(reproduction)]
@@ -60,7 +61,7 @@ def _format_summary(reproduction: Reproduction) -> Iterator[str]:
     yield "| --- | --- | --- | ---: | ---: | ---: | ---: | ---: |"
     for line in summarize_tables(reproduction):
         counts = " | ".join(f"{number:,}" for number in line.counts.values())
-        yield f"| {line.paper} | {line.table} | {line.kind} | {line.numbers:,} | {counts} |"
+        yield f"| {line.paper} | {line.table} | {line.kind} | {line.number_count:,} | {counts} |"
 
 
 def _format_numbers(outcomes: Sequence[ReproducedNumber], limit: int) -> Iterator[str]:

@@ -21,7 +21,7 @@ class TableSummary:
     counts: dict[ReproductionStatus, int]
 
     @property
-    def numbers(self) -> int:
+    def number_count(self) -> int:
         """The number of outcomes over all statuses."""
         return sum(self.counts.values())
 
