@@ -121,7 +121,7 @@ def released(mirror: Path, times: int) -> Iterator[str]:
         )
         if language == "de" and (aligner := find_aligner()):
             counts = nearest_german(path, aligner)
-            yield f"| {system}, nearest | {language} | | {accuracy(counts):.1f} | | {delta_g(counts):.1f} | | |"
+            yield f"| {system}, rule of the nearest word | {language} | – | {accuracy(counts):.1f} | – | {delta_g(counts):.1f} | – | – |"
 
 
 def on_references(language: str, aligner: Eflomal, entities: set[str]) -> Counter[str]:
@@ -170,13 +170,17 @@ def main() -> None:
     aligner, mirror = find_aligner(), os.environ.get("TILTMETER_MIRROR")
     if aligner is None or mirror is None:
         sys.exit("This needs eflomal, and the released files in TILTMETER_MIRROR.")
-    print("| system | language | Acc, log | ours | ΔG, log | ours | ΔS, ours | untold |")
+    print(
+        "| system | language | accuracy, log | accuracy, ours | ΔG, log | ΔG, ours | ΔS, ours | gender not recognised (%) |"
+    )
     print("| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |")
     for row in released(Path(mirror), options.times):
         print(row, flush=True)
     sources = [item for item in load("winomt", None, "en") if isinstance(item, WinoMTItem)]
     entities = {item.entity.lower() for item in sources if " " not in item.entity}
-    print("\n| language | read | right | wrong | not told | of somebody else |")
+    print(
+        "\n| language | nouns with a recognised gender | of these correct | of these wrong | gender not recognised | about somebody else |"
+    )
     print("| --- | ---: | ---: | ---: | ---: | ---: |")
     for language in list_noun_languages():
         if all(source.is_local() for source in DATASETS["mt-geneval"].select(CONTEXT, [language])):

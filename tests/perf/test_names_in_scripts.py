@@ -45,9 +45,9 @@ def list_namespaces(function: ast.AST, parsing: Collection[str]) -> set[str]:
     for node in ast.walk(function):
         if isinstance(node, ast.arg) and is_namespace(node.annotation):
             names.add(node.arg)
-        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call):
-            if ast.unparse(node.value.func).rpartition(".")[2] in parsing:
-                names |= {target.id for target in node.targets if isinstance(target, ast.Name)}
+        is_call = isinstance(node, ast.Assign) and isinstance(node.value, ast.Call)
+        if is_call and ast.unparse(node.value.func).rpartition(".")[2] in parsing:
+            names |= {target.id for target in node.targets if isinstance(target, ast.Name)}
     return names
 
 

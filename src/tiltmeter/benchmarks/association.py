@@ -52,19 +52,19 @@ WHOLE_SENTENCE = "whole-sentence"
 
 @dataclass(frozen=True, slots=True)
 class AssociationProtocol:
-    """How candidates are scored; `case` is used only for intersentence items with causal models."""
+    """How candidates are scored; `case` is the scoring case, used only for intersentence items with causal models."""
 
     name: str = "published"
     case: Case = DEFAULT_CASE
 
     @classmethod
     def parse(cls, text: str) -> "AssociationProtocol":
-        """Parse `published` or `in-context`, optionally followed by a case, as in `published/c`."""
+        """Parse `published` or `in-context`, optionally followed by a scoring case, as in `published/c`."""
         name, _, case = text.partition("/")
         if name not in _NAMES or (case and case not in get_args(Case)):
             raise UsageError(
-                f"{text!r} is not a protocol of StereoSet; choose {' or '.join(_NAMES)}. For causal models, a case can "
-                f"be added (default {DEFAULT_CASE}): published/{', published/'.join(get_args(Case))}."
+                f"{text!r} is not a protocol of StereoSet; choose {' or '.join(_NAMES)}. For causal models, "
+                f"add a scoring case if it is not {DEFAULT_CASE}: published/{', published/'.join(get_args(Case))}."
             )
         return cls(name, cast(Case, case or DEFAULT_CASE))
 
@@ -75,7 +75,7 @@ class AssociationProtocol:
 
     @property
     def full_name(self) -> str:
-        """The name of the protocol, followed by the case if it is not the default case."""
+        """The name of the protocol, followed by the scoring case if it is not the default case."""
         return self.name if self.case == DEFAULT_CASE else f"{self.name}/{self.case}"
 
 

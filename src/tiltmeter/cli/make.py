@@ -385,7 +385,7 @@ def import_(
 @app.command()
 def publish(
     folder: Folder,
-    out: Annotated[Path, typer.Option("--out", "-o", help="Write the edition to this folder.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="Write the finished test set to this folder.")],
     open_items: Annotated[
         str,
         typer.Option(

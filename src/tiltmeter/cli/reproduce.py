@@ -35,7 +35,7 @@ def reproduce(
         typer.Option(
             "--model-path",
             metavar="NAME=FOLDER",
-            help="Load the model with this hub id from a folder; repeat for more.",
+            help="Load the model NAME (a hub id) from this local folder; repeat the option for more models.",
         ),
     ] = None,
     head_path: Annotated[

@@ -43,7 +43,9 @@ def run(
     edition: Annotated[
         str | None, typer.Option(help="The edition of GEST: `1.1` (the default), or `1.0` as in the published results.")
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Overwrite another run in the folder of --out.")] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Overwrite the run that the folder --out already contains.")
+    ] = False,
     report: Annotated[
         bool | None,
         typer.Option(

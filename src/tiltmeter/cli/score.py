@@ -37,7 +37,9 @@ def score(
             metavar="MEASURE=NUMBER", help="The margin of equivalence of a measure, such as `SS=3`; repeat for more."
         ),
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Overwrite another run in the folder of --out.")] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Overwrite the run that the folder --out already contains.")
+    ] = False,
 ) -> None:
     """Create a run from published predictions, without the model.
 

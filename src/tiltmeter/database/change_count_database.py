@@ -57,7 +57,8 @@ class ChangeCountDatabase(Database):
             return False
         path = Path(self._file)
         count, in_file = read_count(path), count_file_changes(path)
-        # A file that was replaced by an older copy is accepted; see `_check_changes`.
+        # If the count in the file is smaller, the file was replaced by an older copy, which is accepted; see
+        # `_check_changes`. Otherwise, missing changes are a loss.
         if in_file >= count.in_file and (found := self._count_changes()) < count.confirmed:
             raise self._build_loss_error(count.confirmed, found)
         return True

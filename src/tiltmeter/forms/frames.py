@@ -7,7 +7,7 @@ import re
 from typing import NamedTuple
 
 SENTENCE = "{sentence}"
-# The part of the benchmark for items with frames.
+# The name of the benchmark part that measures items with frames.
 FRAME = "frame"
 BAD_FRAME = {
     "bad-frame": "only one of two frames, a frame without {sentence}, or two frames without a distinguishing word"

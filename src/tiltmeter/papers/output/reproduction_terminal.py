@@ -142,8 +142,8 @@ def _print_missing(reproduction: Reproduction, console: Console) -> None:
 
 def _build_summary(reproduction: Reproduction, console: Console) -> Table:
     table = create_table(console, padding=(0, 1), edges=True)
-    for name in ("paper", "table", ""):
-        table.add_column(name, no_wrap=True)
+    for name in ("paper", "table", "kind"):
+        table.add_column(name, no_wrap=name != "kind")
     for name in ("all", "agree", "known reason", "differ", "not available"):
         table.add_column(name, justify="right")
     for line in summarize_tables(reproduction):
