@@ -121,7 +121,8 @@ def released(mirror: Path, times: int) -> Iterator[str]:
         )
         if language == "de" and (aligner := find_aligner()):
             counts = nearest_german(path, aligner)
-            yield f"| {system}, rule of the nearest word | {language} | – | {accuracy(counts):.1f} | – | {delta_g(counts):.1f} | – | – |"
+            cells = ["–", f"{accuracy(counts):.1f}", "–", f"{delta_g(counts):.1f}", "–", "–"]
+            yield f"| {system}, rule of the nearest word | {language} | {' | '.join(cells)} |"
 
 
 def on_references(language: str, aligner: Eflomal, entities: set[str]) -> Counter[str]:
@@ -171,7 +172,8 @@ def main() -> None:
     if aligner is None or mirror is None:
         sys.exit("This needs eflomal, and the released files in TILTMETER_MIRROR.")
     print(
-        "| system | language | accuracy, log | accuracy, ours | ΔG, log | ΔG, ours | ΔS, ours | gender not recognised (%) |"
+        "| system | language | accuracy, log | accuracy, ours | ΔG, log | ΔG, ours | ΔS, ours | "
+        "gender not recognised (%) |"
     )
     print("| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |")
     for row in released(Path(mirror), options.times):
@@ -179,7 +181,8 @@ def main() -> None:
     sources = [item for item in load("winomt", None, "en") if isinstance(item, WinoMTItem)]
     entities = {item.entity.lower() for item in sources if " " not in item.entity}
     print(
-        "\n| language | nouns with a recognised gender | of these correct | of these wrong | gender not recognised | about somebody else |"
+        "\n| language | nouns with a recognised gender | of these correct | of these wrong | gender not recognised | "
+        "about somebody else |"
     )
     print("| --- | ---: | ---: | ---: | ---: | ---: |")
     for language in list_noun_languages():

@@ -1,4 +1,4 @@
-"""A slow reference implementation of the published protocols: float64, one input at a time, without code of Tiltmeter."""
+"""A reference implementation of the published protocols: float64, one input at a time, without code of Tiltmeter."""
 
 import inspect
 import math

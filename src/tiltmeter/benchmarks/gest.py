@@ -87,8 +87,8 @@ def ask(part: str, items: Sequence[GestItem], text: Tokenizer, *, protocol: str)
     if text.kind == "causal":
         if part not in _AFTER_THE_SENTENCE:
             raise UnsupportedPart(
-                f"{part} cannot be measured with a causal model: its word comes before the sentence, so the model would "
-                "predict the word without having read the sentence."
+                f"{part} cannot be measured with a causal model: its word comes before the sentence, so the model "
+                "would predict the word without having read the sentence."
             )
         return _ask_causal(TEMPLATES[part], items, text)
     return _ask_sentinel(TEMPLATES[part], items, text)

@@ -23,7 +23,8 @@ def run(
         list[str] | None,
         typer.Argument(
             metavar="MODEL",
-            help="The models: hub ids (`id` or `id@revision`), folders, .gguf files, `embedded` (the default), "
+            help="The models: hub ids (`id` or `id@revision`), folders, .gguf files, `embedded` (the default: the "
+            "built-in model SmolLM2-135M-Instruct), "
             "adapters (`FOLDER` or `BASE+ADAPTER`), servers (`openai:MODEL@URL`) or chat models (`chat:MODEL@URL`, "
             "`chat:FOLDER_OR_ID`, `anthropic:MODEL`). See docs/how-to/models.md.",
         ),
@@ -92,7 +93,7 @@ def run(
 
     **Examples**
 
-    `tiltmeter run`: the embedded model (SmolLM2-135M-Instruct, Q4_1) on the starter set
+    `tiltmeter run`: the built-in model (SmolLM2-135M-Instruct, Q4_1) on the starter set
 
     `tiltmeter run bert-base-cased gpt2 --on stereoset:en --out runs/english`
 

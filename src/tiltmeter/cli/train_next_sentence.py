@@ -22,7 +22,8 @@ def next_sentence(
     model: Annotated[
         str,
         typer.Argument(
-            metavar="MODEL", help="The model: a hub id (`id` or `id@revision`), a folder, a .gguf file or `embedded`."
+            metavar="MODEL",
+            help="The model: a hub id (`id` or `id@revision`), a folder, a .gguf file or `embedded` (built in).",
         ),
     ],
     out: Annotated[

@@ -78,7 +78,10 @@ def _read_tensors(path: Path) -> dict[str, Tensor]:
 
 
 def _collect_tensors(content: object, path: Path) -> dict[str, Tensor]:
-    """Return the tensors of an encoder (`core_model` in the released code) and its head; raise a UsageError if there are none."""
+    """Return the tensors of an encoder (`core_model` in the released code) and its head.
+
+    If the content has no such tensors, raise a UsageError.
+    """
     state = content.get("model_state_dict", content) if isinstance(content, Mapping) else content
     if not isinstance(state, Mapping):
         raise UsageError(

@@ -59,7 +59,10 @@ def to_markdown(reproduction: Reproduction) -> str:
 
 
 def _format_summary(reproduction: Reproduction) -> Iterator[str]:
-    yield "| paper | table | kind | printed numbers | agree | differ for a known reason | differ without a known reason | not available |"
+    yield (
+        "| paper | table | kind | printed numbers | agree | differ for a known reason | "
+        "differ without a known reason | not available |"
+    )
     yield "| --- | --- | --- | ---: | ---: | ---: | ---: | ---: |"
     for line in summarize_tables(reproduction):
         counts = " | ".join(f"{number:,}" for number in line.counts.values())
