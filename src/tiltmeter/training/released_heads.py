@@ -78,7 +78,7 @@ def _read_tensors(path: Path) -> dict[str, Tensor]:
 
 
 def _collect_tensors(content: object, path: Path) -> dict[str, Tensor]:
-    """Return the tensors of an encoder (`core_model` in the released code) and its head.
+    """Return the tensors of the core (the model without its output layer for tokens) and of its head.
 
     If the content has no such tensors, raise a UsageError.
     """

@@ -1,4 +1,4 @@
-"""Build the view of an item for a reviewer, and validate decisions on the item."""
+"""Build the view of an item for a reviewer, and validate decisions on the item; `review_tables` stores them."""
 
 from collections.abc import Mapping, Sequence
 
