@@ -67,7 +67,7 @@ def run_jobs_here(patch: pytest.MonkeyPatch) -> None:
         os.chdir(here)
         return SimpleNamespace(poll=lambda: 0, wait=lambda: 0)
 
-    patch.setattr(LocalEngine, "_process", done)
+    patch.setattr(LocalEngine, "_start_process", done)
 
 
 @contextmanager
