@@ -4,7 +4,7 @@ TILTMETER_MIRROR=... python -m perf.released_verdicts [--pairs-model FOLDER] [--
 
 By the former rule a row "leaned" if the exact sign test of its items without ties had p < 0.05 (for GEST: Welch's t of
 the log q_i), without correction for multiple tests and without clusters. --pairs-model runs a masked model on the
-Korean gender pairs, --demo the embedded model on the starter set.
+Korean gender pairs, --demo the built-in model on the starter set.
 """
 
 import argparse
@@ -256,7 +256,7 @@ def main() -> None:
     """Print all tables."""
     parser = argparse.ArgumentParser(prog="python -m perf.released_verdicts", description=__doc__)
     parser.add_argument("--pairs-model", help="a masked model to run on the Korean gender pairs")
-    parser.add_argument("--demo", action="store_true", help="run the embedded model on the starter set")
+    parser.add_argument("--demo", action="store_true", help="run the built-in model on the starter set")
     parser.add_argument("--out", type=Path, help="write the tables to this file")
     given = parser.parse_args()
     mirror = os.environ.get("TILTMETER_MIRROR")

@@ -23,6 +23,7 @@ from tiltmeter.measures.gest import G_S
 from tiltmeter.measures.pairs import S_JSD
 from tiltmeter.measures.records import OVERALL, Record, build_estimate_record
 from tiltmeter.measures.verdict_rule import assign_verdicts
+from tiltmeter.runs.manifest import Manifest
 from tiltmeter.runs.result import Result
 
 BOTH_PARTS = Shape("4,229", 4_229, 79)
@@ -55,7 +56,8 @@ TABLES = (
 
 def result(records: Sequence[Record]) -> Result:
     """Return a run with these records."""
-    return Result(pd.DataFrame(), assign_verdicts(records), {})
+    manifest = Manifest(request={}, models=(), data=(), asked=(), refused=(), skipped=())
+    return Result(pd.DataFrame(), assign_verdicts(records), manifest)
 
 
 def limit(prefers: float, shape: Shape, correlation: float, text: str, lenient: bool = False) -> Simulate:

@@ -1,4 +1,4 @@
-"""GEST's questions and scores, compared with a naive implementation of the released code."""
+"""GEST's questions and scores, compared with a slow reference implementation of the released code."""
 
 from types import SimpleNamespace
 from typing import Any

@@ -46,7 +46,8 @@ def compare(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="A TOML file with attributes of models; the default is `plan.toml` near the runs.",
+            help="A TOML file with attributes of models; the default is the `plan.toml` in a run's folder or up to "
+            "three folders above it.",
         ),
     ] = None,
     where: Annotated[

@@ -40,7 +40,9 @@ def score(
     family: Annotated[
         str, typer.Option(help="Which tests are corrected together: `portion` (a part in a language) or `run`.")
     ] = "portion",
-    force: Annotated[bool, typer.Option("--force", help="Overwrite another run in the folder of --out.")] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Overwrite the run that the folder --out already contains.")
+    ] = False,
 ) -> None:
     """Create a run from published predictions, without the model.
 

@@ -231,7 +231,7 @@ class _Templates(RecordKey):
         rank_ends = compute_feminine_ranks([part])
         for index, (number, values) in enumerate(part.ratios.items()):
             group, n = str(number), len(values)
-            resampled, ratio = part.resampled[number], estimate_rate(values, part.resamples)
+            resampled, ratio = part.resampled_logs[number], estimate_rate(values, part.resamples)
             for view, scale in (("stereotype", 1.0), (AS_PUBLISHED, _PUBLISHED)):
                 rate = math.exp(scale * part.logs[index])
                 ends = compute_rate_interval(ratio, None if resampled is None else np.exp(scale * resampled), scale, n)

@@ -70,14 +70,14 @@ class GestPart:
         return np.array([np.mean(values) for values in self.ratios.values()])
 
     @cached_property
-    def resampled(self) -> dict[int, Floats | None]:
+    def resampled_logs(self) -> dict[int, Floats | None]:
         """For each stereotype, log q_i in each resample; None if the stereotype has a single sentence."""
         return {number: resample_means(values, str(number), self.resamples) for number, values in self.ratios.items()}
 
     @cached_property
     def resampled_matrix(self) -> Floats | None:
         """The resampled log q_i: a row for each stereotype, a column for each resample; None if a row is missing."""
-        rows = [row for row in self.resampled.values() if row is not None]
+        rows = [row for row in self.resampled_logs.values() if row is not None]
         return np.stack(rows) if len(rows) == len(self.ratios) else None
 
     @property

@@ -366,9 +366,9 @@ def _select_strongest(strengths: _Array, limit: int) -> _Array:
 
 
 def _round_scores(values: _Array) -> list[float] | int:
-    """Return the scores with four significant digits; return 0 if a score is missing.
+    """Return the scores rounded to four significant digits; if one of them is missing, return 0 in place of the list.
 
-    Nine digits are used if different scores would be equal after rounding to four digits.
+    If different scores would be equal after rounding to four digits, they are rounded to nine digits.
     """
     if np.isnan(values).any():
         return 0

@@ -1,4 +1,7 @@
-"""Sentences for verdicts and headlines; the module `measures.verdict_rule` decides the verdicts."""
+"""Sentences for verdicts and headlines.
+
+The module `measures.verdict` has the words of a verdict, and `measures.verdict_rule` decides the verdicts.
+"""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence

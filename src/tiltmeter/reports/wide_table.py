@@ -127,7 +127,10 @@ def build_wide_tables(
     shown = (row for row in rows if (first := get_first_record(row)).part == OVERALL or first.benchmark in unpooled)
     tables = group_by(shown, lambda row: (get_first_record(row).benchmark, get_first_record(row).part))
     if not tables:
-        raise UsageError("The runs contain no results over all items; repeat them with `tiltmeter run`.")
+        raise UsageError(
+            "The runs contain no numbers over all items of a benchmark, only numbers of groups of items; "
+            "repeat them with `tiltmeter run`."
+        )
     _reject_unknown(measures, tables.values())
     return [
         _build_table(benchmark, part, table_rows, shown_measures, cells, grouping)
