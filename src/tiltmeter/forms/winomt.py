@@ -12,7 +12,7 @@ from tiltmeter.forms.word_difference import split_words
 
 MALE, FEMALE, NEUTRAL = GENDERS = ("male", "female", "neutral")
 _PRONOUNS = frozenset(
-    ("he", "him", "his", "himself", "she", "her", "hers", "herself") + ("they", "them", "their", "theirs", "themselves")
+    ("he", "him", "his", "himself", "she", "her", "hers", "herself", "they", "them", "their", "theirs", "themselves")
 )
 PRO, ANTI, NEITHER = STEREOTYPICAL = ("pro", "anti", "none")
 

@@ -189,9 +189,21 @@ def name_clusters(columns: Sequence[str], count: int = 2) -> str:
     >>> name_clusters(["target"]), name_clusters(["entity"]), name_clusters(["template"], 1), name_clusters([])
     ('targets', 'entities', 'template', 'clusters')
     """
-    nouns = [name.replace("_", " ") for name in columns] or ["cluster"]
-    plurals = [f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s" for noun in nouns]
-    return " or ".join(nouns if count == 1 else plurals)
+    nouns = [_NOUNS.get(name) or _inflect(name.replace("_", " ")) for name in columns] or [("cluster", "clusters")]
+    return " or ".join(singular if count == 1 else plural for singular, plural in nouns)
+
+
+# The nouns of columns that are not nouns themselves: singular and plural.
+_NOUNS = {
+    "anti_stereotype_word": ("anti-stereotype word", "anti-stereotype words"),
+    "swapped_terms": ("swapped terms", "pairs of swapped terms"),
+    "names": ("two people", "pairs of people"),
+    "idea": ("English original", "English originals"),
+}
+
+
+def _inflect(noun: str) -> tuple[str, str]:
+    return noun, f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
 
 
 _WIDEST_RATIO = 1000.0  # maximum width of the axis of a ratio, in powers of two; a float can be at most about 2^1024

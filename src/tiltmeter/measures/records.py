@@ -29,13 +29,14 @@ class Record:
 
     `view` tells how the items are grouped (all items, by bias type, by target term, …), and `group` is the name of the
     group. `n` is the number of items. `factor` is the factor that dominates the standard error (see `standard_errors`),
-    `clusters` is its number of clusters, and `df` are the degrees of freedom of the standard error. `low` and `high`
-    are the ends of the 95% interval; if there is no interval, `why` is the reason. `p_value` is the p-value of the test
-    against `ideal`, and `p_adjusted` is this p-value corrected by Holm's method for a test family of `tests` tests.
-    `p_equivalence` tests that the true value is within `margin` of the ideal, `p_beyond` that it is beyond the margin;
-    both are corrected too. `detectable` is the minimum detectable effect with a power of 80%; for ratios, it is the
-    logarithm of the effect. `family` is the answer type (likelihood, next-sentence, …), `kind` the kind of model
-    (masked, causal, …). `label` is the name of the group for display, if the data contain such a name.
+    `clusters` is its number of clusters, `design_effect` is the variance divided by that of independent items, and `df`
+    are the degrees of freedom of the standard error. `low` and `high` are the ends of the 95% interval; if there is no
+    interval, `why` is the reason. `p_value` is the p-value of the test against `ideal`, and `p_adjusted` is this
+    p-value corrected by Holm's method for a test family of `tests` tests. `p_equivalence` tests that the true value is
+    within `margin` of the ideal, `p_beyond` that it is beyond the margin; both are corrected too. `detectable` is the
+    minimum detectable effect with a power of 80%; for ratios, it is the logarithm of the effect. `family` is the answer
+    type (likelihood, next-sentence, …), `kind` the kind of model (masked, causal, …). `label` is the name of the group
+    for display, if the data contain such a name.
     """
 
     model: str
@@ -56,6 +57,7 @@ class Record:
     clusters: int | None = None
     factor: str | None = None
     df: float | None = None
+    design_effect: float | None = None
     margin: float | None = None
     p_equivalence: float | None = None
     p_beyond: float | None = None
@@ -199,6 +201,7 @@ def build_estimate_record(
         clusters=estimate.standard_error.clusters,
         factor=estimate.standard_error.factor or None,
         df=float(estimate.standard_error.df),
+        design_effect=estimate.standard_error.design_effect,
         **tests,
     )
 

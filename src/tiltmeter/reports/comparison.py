@@ -13,7 +13,7 @@ from tiltmeter.reports.comparison_matrix import build_matrices, is_large, print_
 from tiltmeter.reports.console_tables import format_part, print_fitting_table
 from tiltmeter.reports.formatting import format_count, format_p
 from tiltmeter.reports.grouping import group_by
-from tiltmeter.reports.method_texts import describe_clusters, describe_tests
+from tiltmeter.reports.method_texts import describe_factors, describe_tests
 
 _EFFECT = Measure("effect size", "Cohen's g or Hedges' g", digits=2)
 _MOST_NOTES = 8  # maximum number of notes below a summary of many pairs
@@ -57,9 +57,9 @@ def print_pair_title(difference: PairedDifference, console: Console) -> None:
 
 def describe_method(differences: Sequence[PairedDifference]) -> str:
     """Return how the differences were computed, and the meaning of the columns in the table of differences."""
-    clusters = describe_clusters(d.quantity for d in differences if d.contrast.clusters is not None)
+    factors = describe_factors(d.quantity for d in differences if d.contrast.clusters is not None)
     return (
-        f"Paired by item{clusters}. Intervals and p: {describe_tests(d.quantity for d in differences)}. Holm: p "
+        f"Paired by item{factors}. Intervals and p: {describe_tests(d.quantity for d in differences)}. Holm: p "
         "corrected over all tests of one measure on one benchmark. differ: the number of items on which the two "
         "disagree. MDE: minimum detectable difference with n items (80% power)."
     )

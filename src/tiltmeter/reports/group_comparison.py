@@ -13,10 +13,10 @@ from tiltmeter.measures.records import OVERALL
 from tiltmeter.reports.comparison import describe_difference, format_numbers, group_by_pair, print_pair_title
 from tiltmeter.reports.console_tables import MEMBER_WIDTH, format_part, print_fitting_table
 from tiltmeter.reports.formatting import format_p
-from tiltmeter.reports.method_texts import describe_clusters
+from tiltmeter.reports.method_texts import describe_factors
 
 _METHOD = (
-    "The values of an item are averaged over the members of each group, and the two means are compared{clusters}. "
+    "The values of an item are averaged over the members of each group, and the two means are compared{factors}. "
     "Holm: p corrected over all contrasts of one measure on one benchmark. The first interval and p are for these "
     "members on items like these. Those over members, which need five members in each group, are for members like "
     "these: they include the variation between members and between items (crossed random effects). A mean hides "
@@ -39,9 +39,7 @@ def print_groups(comparison: GroupComparison, console: Console) -> None:
 
 def describe_group_method(differences: Sequence[GroupDifference]) -> str:
     """Return a text that explains how the contrasts of groups were computed."""
-    return _METHOD.format(
-        clusters=describe_clusters(d.quantity for d in differences if d.contrast.clusters is not None)
-    )
+    return _METHOD.format(factors=describe_factors(d.quantity for d in differences if d.contrast.clusters is not None))
 
 
 def describe_contrast(contrast: Sequence[GroupDifference]) -> Iterator[str]:

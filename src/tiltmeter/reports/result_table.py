@@ -18,6 +18,7 @@ from tiltmeter.reports.console_tables import (
     print_left_out_columns,
 )
 from tiltmeter.reports.controls import describe_contrast, describe_missing_controls, list_contrasts
+from tiltmeter.reports.factor_notes import describe_dominant_factors
 from tiltmeter.reports.formatting import format_four_digits, format_interval, format_p, format_reported_p
 from tiltmeter.reports.group_names import get_display_group
 from tiltmeter.reports.record_rows import ALL_MODELS, RecordRow, get_first_record, group_records, select_summary_rows
@@ -71,6 +72,8 @@ def print_measures(records: Sequence[Record], console: Console, view: str = "all
                 )
                 console.print(Text.assemble((f"{' '.join(filter(None, names))}: ", "bold"), describe_verdict(row)))
             _print_controls(records, model, benchmark, view, console)
+            for note in describe_dominant_factors(in_view):
+                console.print(Text(note, style="dim"))
         else:
             console.print(_build_plain_table(in_view, console))
         console.print()

@@ -9,8 +9,9 @@ from tiltmeter.measures import Measure, get_measure, select_deciding_record
 from tiltmeter.measures.measure import name_clusters
 from tiltmeter.reports import provenance
 from tiltmeter.reports.combined_runs import CombinedRuns
+from tiltmeter.reports.factor_notes import describe_dominant_factors
 from tiltmeter.reports.page_templates import load_template
-from tiltmeter.reports.record_rows import build_rows
+from tiltmeter.reports.record_rows import build_rows, group_records
 from tiltmeter.reports.sections.report_section import RenderedSection, ReportContent, ReportSection
 from tiltmeter.runs.file_digests import describe_changed_files
 from tiltmeter.runs.manifest import Manifest, Statistics
@@ -26,7 +27,8 @@ def render(content: ReportContent) -> Iterator[RenderedSection]:
     html = load_template("method.html.jinja").render(
         definitions=provenance.list_definitions(combined.records),
         statistics=manifests[0].statistics if manifests else Statistics(),
-        clusters=_list_clusters(combined),
+        factors=_list_factors(combined),
+        dominant=_describe_dominant_factors(combined),
         violations=_list_violations(combined),
         samples=list(dict.fromkeys(samples)),
         data_sets=provenance.describe_data_sets((section.name for section in content.benchmarks), manifests),
@@ -56,8 +58,18 @@ def _list_primary_measures(combined: CombinedRuns) -> list[Measure]:
     return [get_measure(name) for name in dict.fromkeys(record.measure for record in records if record is not None)]
 
 
-def _list_clusters(combined: CombinedRuns) -> list[str]:
-    """Return a noun for each kind of cluster; the intervals account for the correlation of items in a cluster."""
+def _describe_dominant_factors(combined: CombinedRuns) -> list[str]:
+    """Return a sentence for each model, benchmark and factor that dominates intervals."""
+    groups = group_records(combined.records, "model", "benchmark")
+    return [
+        f"{model} on {benchmark}: {note}"
+        for (model, benchmark), records in groups
+        for note in describe_dominant_factors(records)
+    ]
+
+
+def _list_factors(combined: CombinedRuns) -> list[str]:
+    """Return a noun for each factor that items share and that intervals account for."""
     columns = dict.fromkeys(
         name
         for measure in _list_primary_measures(combined)
