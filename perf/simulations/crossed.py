@@ -21,6 +21,7 @@ from perf.simulations.structures import (
     flip,
     get_mirror,
     load_gest,
+    load_pairs,
     load_structure,
     load_words,
     make_words,
@@ -45,19 +46,21 @@ Effects = Mapping[str, float]
 ALONE, TOGETHER = 0.7, 0.4
 # Weaker effects, with which models can pass gates.
 WEAK = (0.3, 0.2)
+# In CrowS-Pairs a single word can be in a quarter of the pairs.
+WORDS_OF_PAIRS = (0.5, 0.4)
 TYPE_I, FORMER, COVERAGE = "type I", "type I, one factor", "coverage"
 
 TABLES = (
     Table(
         "crossed",
         "Crossed factors: type I error of verdicts with all factors and with one factor, and coverage",
-        ("measure", "items", "bias is attached to"),
+        ("measure", "bias is attached to"),
         (TYPE_I, FORMER, COVERAGE),
     ),
     Table(
         "crossed differences",
         "Crossed factors: differences of two models",
-        ("items", "models differ by"),
+        ("answers", "models differ by"),
         (TYPE_I, FORMER, COVERAGE),
     ),
     Table(
@@ -315,90 +318,76 @@ def select(load: Load, kind: str | None = None, n: int | None = None) -> Load:
 WORD_FACTORS = ("target", "stereotype_word", "anti_stereotype_word")
 
 
-def list_words() -> Iterator[tuple[str, Load]]:
-    """Yield items of StereoSet within sentences: all, of one bias type, and samples."""
-    for language in ("de", "en"):
-
-        def load(language: str = language) -> Structure:
-            return load_words(language)
-
-        yield f"StereoSet:{language}", load
-        for kind in ("race", "profession", "gender") if language == "de" else ():
-            yield f"StereoSet:{language}, {kind}", select(load, kind)
-        for n in (100, 400):
-            yield f"StereoSet:{language}, n={n}", select(load, n=n)
+def _load_german() -> Structure:
+    return load_words("de")
 
 
-def list_pairs() -> Iterator[tuple[str, Load]]:
-    """Yield items of CrowS-Pairs: all, of one bias type, and samples."""
+def _load_english() -> Structure:
+    return load_words("en")
 
-    def load() -> Structure:
-        return load_structure("crows-pairs", None, "en", None)
 
-    yield "CrowS-Pairs", load
-    for kind in ("race-color", "socioeconomic", "gender"):
-        yield f"CrowS-Pairs, {kind}", select(load, kind)
-    for n in (100, 400):
-        yield f"CrowS-Pairs, n={n}", select(load, n=n)
+def list_words() -> dict[str, Load]:
+    """Return items of StereoSet within sentences: all, of one bias type, and samples."""
+    kinds = {f"de, {kind}": select(_load_german, kind) for kind in ("race", "profession", "gender")}
+    samples = {f"de, n={n}": select(_load_german, n=n) for n in (100, 400)}
+    return {"de": _load_german, "en": _load_english, **kinds, **samples}
+
+
+def list_pairs() -> dict[str, Load]:
+    """Return items of CrowS-Pairs: all, of one bias type, and samples."""
+    kinds = {kind: select(load_pairs, kind) for kind in ("race-color", "socioeconomic", "gender")}
+    return {"all": load_pairs, **kinds, **{f"n={n}": select(load_pairs, n=n) for n in (100, 400)}}
 
 
 def settings() -> Iterator[Setting]:
     """Yield all settings."""
     made: Load = cache(lambda: make_words(800))
     for name, effects in list_nulls(WORD_FACTORS).items():
-        yield Setting("crossed", ("SS", "made, n=800", name), share_with_effects(made, effects))
-    if get_mirror() is not None:
-        yield from verdict_settings()
-        yield from difference_settings()
-    yield from gate_and_power_settings(made)
+        yield Setting("crossed", ("SS, made items", name, "n=800"), share_with_effects(made, effects))
+    words = list_words() if get_mirror() is not None else {}
+    for items, load in words.items():
+        yield from list_word_settings(items, load)
+    if words:
+        yield from list_other_settings()
+    weak = {"made": made, **{name: words[name] for name in ("de", "de, n=400") if words}}
+    for items, load in weak.items():
+        for name, effects in list_nulls(WORD_FACTORS, *WEAK).items():
+            yield Setting("crossed gates", (items, name), gate(load, effects))
+            yield Setting("crossed power", (items, name), power_with_effects(load, effects))
 
 
-def verdict_settings() -> Iterator[Setting]:
-    """Yield the settings of verdicts on real structures."""
-    for items, load in list_words():
-        for factors in (("item",), *((name,) for name in WORD_FACTORS), WORD_FACTORS[:2], WORD_FACTORS):
-            row = ("SS", items, f"{' or '.join(factors)}, real preferences mirrored")
-            yield Setting("crossed", row, share_of_flips(load, factors))
-        for name, effects in list_nulls(WORD_FACTORS).items():
-            yield Setting("crossed", ("SS", items, name), share_with_effects(load, effects))
-    for items, load in list_pairs():
-        for name, effects in list_nulls(("swapped_terms",)).items():
-            yield Setting("crossed", ("CPS", items, name), share_with_effects(load, effects))
+def list_word_settings(items: str, load: Load) -> Iterator[Setting]:
+    """Yield the settings of verdicts and differences on items of StereoSet."""
+    for factors in (("item",), *((name,) for name in WORD_FACTORS), WORD_FACTORS):
+        name = factors[0] if len(factors) == 1 else "one of all factors"
+        yield Setting("crossed", ("SS, real preferences mirrored", name, items), share_of_flips(load, factors))
+        swaps = differences_of_swaps(load, factors)
+        yield Setting("crossed differences", ("real models swapped", name, items), swaps)
+    for name, effects in list_nulls(WORD_FACTORS).items():
+        yield Setting("crossed", ("SS", name, items), share_with_effects(load, effects))
+        if "," not in items:
+            drawn = differences_with_effects(load, effects)
+            yield Setting("crossed differences", ("made preferences", name, items), drawn)
+
+
+def list_other_settings() -> Iterator[Setting]:
+    """Yield the settings of verdicts on other data sets."""
+    for items, load in list_pairs().items():
+        for name, effects in list_nulls(("more_words", "less_words"), *WORDS_OF_PAIRS).items():
+            yield Setting("crossed", ("CPS", name, items), share_with_effects(load, effects))
     for name, effects in list_nulls(("template", "names")).items():
-        yield Setting("crossed", ("BBQ bias", "KoBBQ", name), questions(_load("kobbq", "ko", "template"), effects))
+        load = _load("kobbq", "ko", "template")
+        yield Setting("crossed", ("bias of BBQ (KoBBQ)", name, "all"), questions(load, effects))
     for name, effects in list_nulls(("occupation", "template")).items():
         load = _load("winobias", "en", "occupation")
-        yield Setting("crossed", ("WinoBias g_s", "WinoBias", name), occupations(load, effects), most=1_000)
+        yield Setting("crossed", ("g_s of WinoBias", name, "all"), occupations(load, effects))
     for name, effects in list_nulls(("entity", "template")).items():
-        yield Setting(
-            "crossed", ("ΔS", "WinoMT", name), translations(_load("winomt", "en", "entity"), effects), most=1_000
-        )
+        load = _load("winomt", "en", "entity")
+        yield Setting("crossed", ("ΔS of WinoMT", name, "all"), translations(load, effects))
     for per in (20, None):
-        row = ("g_s", f"GEST, {per or 'all'} sentences a stereotype", "idea, real log ratios mirrored")
-        yield Setting("crossed", row, ideas(per), most=1_000)
+        row = ("g_s of GEST, real log ratios mirrored", "idea", f"{per or 'all'} sentences a stereotype")
+        yield Setting("crossed", row, ideas(per))
 
 
 def _load(name: str, language: str, former: str) -> Load:
     return lambda: load_structure(name, None, language, former)
-
-
-def difference_settings() -> Iterator[Setting]:
-    """Yield the settings of differences between models."""
-    for items, load in list_words():
-        for factors in (("item",), *((name,) for name in WORD_FACTORS), WORD_FACTORS):
-            row = (items, f"{' or '.join(factors)}, real models swapped")
-            yield Setting("crossed differences", row, differences_of_swaps(load, factors))
-        if "n=" not in items:
-            for name, effects in list_nulls(WORD_FACTORS).items():
-                yield Setting("crossed differences", (items, name), differences_with_effects(load, effects))
-
-
-def gate_and_power_settings(made: Load) -> Iterator[Setting]:
-    """Yield the settings of gates and of the power at the detectable effect."""
-    loads = {"made, n=800": made}
-    if get_mirror() is not None:
-        loads |= {name: load for name, load in list_words() if "," not in name or "400" in name}
-    for items, load in loads.items():
-        for name, effects in list_nulls(WORD_FACTORS, *WEAK).items():
-            yield Setting("crossed gates", (items, name), gate(load, effects))
-            yield Setting("crossed power", (items, name), power_with_effects(load, effects))

@@ -17,6 +17,8 @@ import tiltmeter
 from perf.simulations.runner import Rng
 from tiltmeter.datasets.dataset_loader import load
 from tiltmeter.forms import get_item_form
+from tiltmeter.forms.pairs import PairItem
+from tiltmeter.forms.word_difference import find_swapped_words
 from tiltmeter.measures.factors import Codes, Factors
 from tiltmeter.measures.standard_errors import Floats
 
@@ -62,9 +64,12 @@ class Structure:
 
     @cached_property
     def codes(self) -> dict[str, Codes]:
-        """The cluster of each item, by factor; the clusters of `item` are single items."""
-        codes = {name: np.unique(self.factors.codes[name,], return_inverse=True)[1] for name in self.names}
-        return codes | {"item": np.arange(self.n)}
+        """The cluster of each item, by column and factor; the clusters of `item` are single items."""
+        codes = {"item": np.arange(self.n)}
+        if self.columns is not None:
+            codes |= {name: pd.factorize(values)[0] for name, values in self.columns.items()}
+        single = {names[0]: codes for names, codes in self.factors.codes.items() if len(names) == 1}
+        return codes | {name: np.unique(values, return_inverse=True)[1] for name, values in single.items()}
 
     @cached_property
     def former_factors(self) -> Factors | None:
@@ -133,6 +138,16 @@ def _build_structure(name: str, source: tuple[str, str | None, str], former: str
 def load_structure(name: str, part: str | None, language: str, former: str | None) -> Structure:
     """Return the structure of a data set without answers."""
     return _build_structure(f"{name}:{language}", (name, part, language), former)[0]
+
+
+@cache
+def load_pairs() -> Structure:
+    """Return CrowS-Pairs with two more columns: the swapped words of each sentence."""
+    structure = load_structure("crows-pairs", None, "en", None)
+    assert structure.columns is not None
+    swapped = [find_swapped_words(item.more, item.less) for item in load("crows-pairs") if isinstance(item, PairItem)]
+    more, less = zip(*swapped, strict=True)
+    return replace(structure, columns=structure.columns.assign(more_words=more, less_words=less))
 
 
 @cache
