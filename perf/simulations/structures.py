@@ -65,11 +65,9 @@ class Structure:
     @cached_property
     def codes(self) -> dict[str, Codes]:
         """The cluster of each item, by column and factor; the clusters of `item` are single items."""
-        codes = {"item": np.arange(self.n)}
-        if self.columns is not None:
-            codes |= {name: pd.factorize(values)[0] for name, values in self.columns.items()}
-        single = {names[0]: codes for names, codes in self.factors.codes.items() if len(names) == 1}
-        return codes | {name: np.unique(values, return_inverse=True)[1] for name, values in single.items()}
+        columns = pd.DataFrame() if self.columns is None else self.columns
+        labels = {str(name): values.to_numpy() for name, values in columns.items()} | dict(self.factors.labels)
+        return {"item": np.arange(self.n)} | {name: _encode(values) for name, values in labels.items()}
 
     @cached_property
     def former_factors(self) -> Factors | None:
@@ -77,6 +75,14 @@ class Structure:
         if self.former is None:
             return None
         return Factors.from_labels({self.former: self.factors.labels[self.former]})
+
+
+def _encode(labels: np.ndarray) -> Codes:
+    """Return the cluster of each item; an item without a label is a cluster of its own."""
+    codes = pd.factorize(labels)[0]
+    missing = codes < 0
+    codes[missing] = codes.max(initial=-1) + 1 + np.arange(int(missing.sum()))
+    return codes
 
 
 def draw_effects(rng: Rng, structure: Structure, effects: Mapping[str, float]) -> Floats:
