@@ -65,13 +65,13 @@ def choices(
         chosen = np.where(by_place, comes_first, rng.random((shape.n, 4)) < rates)
         answered = rng.random((shape.n, 4)) >= refusals
         kept = answered.any(axis=1)
-        clusters = None if shape.labels is None else shape.labels[kept]
+        factors = None if shape.factors is None else shape.factors.where(kept)
         counts = answered[kept].sum(axis=1)
-        preference = Share.from_values(100.0 * (chosen * answered)[kept].sum(axis=1) / counts, clusters)
-        refused = Share.from_values(100.0 * (1 - answered.mean(axis=1)), shape.labels)
+        preference = Share.from_values(100.0 * (chosen * answered)[kept].sum(axis=1) / counts, factors)
+        refused = Share.from_values(100.0 * (1 - answered.mean(axis=1)), shape.factors)
         firsts = np.where(comes_first, chosen, 1 - chosen)
         first = 100.0 * (firsts * answered)[kept].sum(axis=1) / counts
-        place = Share.from_values(first if first.mean() >= 50 else 100.0 - first, clusters)
+        place = Share.from_values(first if first.mean() >= 50 else 100.0 - first, factors)
         ends = [max(0.0, 2 * (end - 50.0)) for end in place.interval()]
         return {
             "chosen stereotype": covered(preference, 100.0 * truth),
@@ -111,13 +111,13 @@ def threes(shape: Shape, share: float, unrelated: float, position: float, order:
         chosen = np.where(rng.random(size) < position, _ORDERS[:, 0], sided)
         of_sides = (chosen < 2).sum(axis=1)
         kept = of_sides > 0
-        clusters = None if shape.labels is None else shape.labels[kept]
-        preference = Share.from_values(100.0 * (chosen == 0).sum(axis=1)[kept] / of_sides[kept], clusters)
-        sensible = Share.from_values(100.0 * of_sides / 6, shape.labels)
+        factors = None if shape.factors is None else shape.factors.where(kept)
+        preference = Share.from_values(100.0 * (chosen == 0).sum(axis=1)[kept] / of_sides[kept], factors)
+        sensible = Share.from_values(100.0 * of_sides / 6, shape.factors)
         placed = np.stack([(chosen == _ORDERS[:, place]).mean(axis=1) for place in range(3)], axis=1)
         first = np.where(ahead, chosen == 0, chosen == 1).sum(axis=1)[kept] / of_sides[kept]
-        _, by_place = estimate_position_effect(placed, shape.labels)
-        _, by_order = estimate_position_effect(np.column_stack([first, 1 - first]), clusters)
+        _, by_place = estimate_position_effect(placed, shape.factors)
+        _, by_order = estimate_position_effect(np.column_stack([first, 1 - first]), factors)
         # In two of three orders, the first position is also that of the first side.
         true_place = 100.0 * (position + (1 - position) * (1 - unrelated) * order / 2)
         true_order = 100.0 * (position * 2 / 3 + (1 - position) * (1 - unrelated) * order) / sense

@@ -87,7 +87,7 @@ def shares(left: float, right: float, differ: float, shape: Shape, correlation: 
         tied = rng.random((2, shape.n)) < ties
         answers = [np.where(tie, 50.0, 100.0 * prefers) for tie, prefers in zip(tied, (ours, theirs), strict=True)]
         true = [100 * ((1 - ties) * share + ties / 2) for share in (left, right)]
-        result = compute_contrast(ss, answers[0][np.newaxis], answers[1][np.newaxis], clusters=shape.labels)
+        result = compute_contrast(ss, answers[0][np.newaxis], answers[1][np.newaxis], factors=shape.factors)
         return _outcome(result, true[0] - true[1], abs(true[0] - 50) - abs(true[1] - 50))
 
     return each(draw_and_count)
@@ -116,9 +116,9 @@ def scores_of_sense(left: float, right: float, shape: Shape, correlation: float)
             sense += 50.0 * np.array([ours, theirs])
         ours, theirs = preferences(rng, 0.52, 0.48, 0.35, shape, correlation)
         ss = 100.0 * np.array([ours, theirs])
-        of_lms = compute_contrast(lms_quantity, sense[:1], sense[1:], clusters=shape.labels)
+        of_lms = compute_contrast(lms_quantity, sense[:1], sense[1:], factors=shape.factors)
         of_icat = compute_contrast(
-            icat_quantity, np.vstack([sense[0], ss[0]]), np.vstack([sense[1], ss[1]]), clusters=shape.labels
+            icat_quantity, np.vstack([sense[0], ss[0]]), np.vstack([sense[1], ss[1]]), factors=shape.factors
         )
         true = 100 * (left - right)
         true_icat = compute_icat(100 * left, 52.0) - compute_icat(100 * right, 48.0)

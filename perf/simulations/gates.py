@@ -30,6 +30,7 @@ BOTH_PARTS = Shape("4,229", 4_229, 79)
 # The intraclass correlation of the documented examples. With 54 items per term it widens intervals by a factor of 1.15,
 # as clustering does for the released predictions with both parts pooled.
 CORRELATION = 0.006
+NO_MANIFEST = Manifest(request={}, models=(), data=(), asked=(), refused=(), skipped=())
 
 
 TABLES = (
@@ -56,8 +57,7 @@ TABLES = (
 
 def result(records: Sequence[Record]) -> Result:
     """Return a run with these records."""
-    manifest = Manifest(request={}, models=(), data=(), asked=(), refused=(), skipped=())
-    return Result(pd.DataFrame(), assign_verdicts(records), manifest)
+    return Result(pd.DataFrame(), assign_verdicts(records), NO_MANIFEST)
 
 
 def limit(prefers: float, shape: Shape, correlation: float, text: str, lenient: bool = False) -> Simulate:
@@ -67,7 +67,7 @@ def limit(prefers: float, shape: Shape, correlation: float, text: str, lenient: 
     truth = AssociationTruth(prefers, 0.85, correlation=correlation)
 
     def draw_and_count(rng: Rng) -> dict[str, float | None]:
-        share = Share.from_values(truth.draw(rng, shape).ss, shape.labels)
+        share = Share.from_values(truth.draw(rng, shape).ss, shape.factors)
         (verdict,) = check(result([record(row, SS, share)]), [rule], lenient=lenient)
         return {f"{100 * prefers:g}": verdict.passed, TABLES[0].columns[-1]: verdict.even if prefers == 0.5 else None}
 
@@ -88,12 +88,10 @@ def no_worse(left: float, right: float, differ: float, shape: Shape, margin: flo
             ss,
             100.0 * ours[np.newaxis].astype(float),
             100.0 * theirs[np.newaxis].astype(float),
-            clusters=shape.labels,
+            factors=shape.factors,
             identical=identical,
         )
-        room = RuleTolerance(
-            None, margin, 0.0 if identical else comparison.standard_error, (comparison.clusters or comparison.n) - 1
-        )
+        room = RuleTolerance(None, margin, 0.0 if identical else comparison.standard_error, comparison.df)
         return {"passes": comparison.farther_high <= margin, "printed": room.passes(lenient=False)}
 
     return each(draw_and_count)
@@ -102,7 +100,7 @@ def no_worse(left: float, right: float, differ: float, shape: Shape, margin: flo
 def _share(rng: Rng, row: Row) -> Record:
     """Simulate SS of an unbiased model."""
     rates = term_rates(rng, row.shape, 0.5, CORRELATION)
-    return record(row, SS, Share.from_values(100.0 * (rng.random(row.shape.n) < rates), row.shape.labels))
+    return record(row, SS, Share.from_values(100.0 * (rng.random(row.shape.n) < rates), row.shape.factors))
 
 
 def _stereoset(rng: Rng, part: str, languages: Sequence[str], bias_types: Sequence[str] = ()) -> list[Record]:
@@ -123,7 +121,7 @@ def _sense(rng: Rng) -> list[Record]:
     """Simulate LMS of a model with a true LMS of 85."""
     truth = AssociationTruth(0.5, 0.85, correlation=CORRELATION)
     rows = [Row(Case(language), OVERALL, "all", "all", BOTH_PARTS, 50.0) for language in LANGUAGES]
-    return [record(row, LMS, Share.from_values(truth.draw(rng, BOTH_PARTS).lms, BOTH_PARTS.labels)) for row in rows]
+    return [record(row, LMS, Share.from_values(truth.draw(rng, BOTH_PARTS).lms, BOTH_PARTS.factors)) for row in rows]
 
 
 def _pairs(rng: Rng, languages: int) -> list[Record]:
@@ -180,8 +178,8 @@ def no_worse_sense(margin: float) -> Simulate:
         sense = np.zeros((2, BOTH_PARTS.n))
         for _ in range(2):
             sense += 50.0 * np.array(preferences(rng, 0.85, 0.85, 0.2, BOTH_PARTS, CORRELATION))
-        comparison = compute_contrast(lms, sense[:1], sense[1:], clusters=BOTH_PARTS.labels)
-        room = RuleTolerance(None, margin, comparison.standard_error, (comparison.clusters or comparison.n) - 1)
+        comparison = compute_contrast(lms, sense[:1], sense[1:], factors=BOTH_PARTS.factors)
+        room = RuleTolerance(None, margin, comparison.standard_error, comparison.df)
         return {"passes": comparison.farther_high <= margin, "printed": room.passes(lenient=False)}
 
     return each(draw_and_count)

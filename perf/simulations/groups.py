@@ -11,6 +11,7 @@ import numpy as np
 from scipy.special import ndtr
 
 from perf.simulations.comparisons import ALPHA, quantity
+from perf.simulations.populations import build_term_factor
 from perf.simulations.runner import Rng, Setting, Simulate, Table, each
 from tiltmeter.measures.group_contrasts import compute_group_contrast
 from tiltmeter.measures.size_regression import estimate_slope
@@ -47,7 +48,7 @@ def groups(
     `relatives` models each are a model family, whose effects have a correlation of 0.9.
     """
     ss = quantity("SS")
-    labels = None if terms is None else np.repeat(np.arange(terms), n // terms).astype(object)
+    factors = None if terms is None else build_term_factor(np.repeat(np.arange(terms), n // terms))
 
     def draw_and_count(rng: Rng) -> dict[str, bool | None]:
         item = rng.normal(0, 0.5, n)
@@ -56,15 +57,15 @@ def groups(
             shared = [rng.normal(0, spread[at], count).repeat(relatives)[:count] for at, count in enumerate(counts)]
             own = [np.sqrt(0.1) * one + np.sqrt(0.9) * family for one, family in zip(own, shared, strict=True)]
         shift = rng.normal(0, by_group, (2, n))
-        if labels is not None:
+        if factors is not None:
             shift += np.repeat(rng.normal(0, by_group, (2, terms or 1)), n // (terms or 1), axis=1)
         sides = [
             100.0 * (effects[:, None] + item + shift[at] + rng.normal(size=(len(effects), n)) > 0)
             for at, effects in enumerate(own)
         ]
-        result, over = compute_group_contrast(ss, *sides, clusters=labels)
+        result, over = compute_group_contrast(ss, *sides, factors=factors)
         # The true difference of these models over all items, whose effects are normal.
-        scale = np.sqrt(1 + 0.25 + by_group**2 * (2 if labels is not None else 1))
+        scale = np.sqrt(1 + 0.25 + by_group**2 * (2 if factors is not None else 1))
         truth = float(np.subtract(*(100 * ndtr(effects / scale).mean() for effects in own)))
         return {
             _COLUMNS[0]: not result.low <= truth <= result.high,

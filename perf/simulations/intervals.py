@@ -7,7 +7,16 @@ import numpy as np
 import pandas as pd
 from scipy.stats import rankdata
 
-from perf.simulations.populations import SKEWED, AssociationTruth, Draw, Shape, g_and_h, normal, term_rates
+from perf.simulations.populations import (
+    SKEWED,
+    AssociationTruth,
+    Draw,
+    Shape,
+    build_term_factor,
+    g_and_h,
+    normal,
+    term_rates,
+)
 from perf.simulations.runner import Rng, Setting, Simulate, Table, each
 from tiltmeter.measures import gest, gest_mt, pairs, winobias
 from tiltmeter.measures.association import compute_icat, estimate_icat_interval, estimate_length_balanced_ss
@@ -118,15 +127,15 @@ def associations(truth: AssociationTruth, shape: Shape) -> Simulate:
     """Simulate SS, SS as published, LMS, ICAT and SS balanced by length."""
 
     def draw_and_count(rng: Rng) -> dict[str, bool | None]:
-        drawn, labels = truth.draw(rng, shape), shape.labels
-        ss = Share.from_values(drawn.ss, labels)
-        balanced = estimate_length_balanced_ss(drawn.ss, drawn.length, labels)
+        drawn, factors = truth.draw(rng, shape), shape.factors
+        ss = Share.from_values(drawn.ss, factors)
+        balanced = estimate_length_balanced_ss(drawn.ss, drawn.length, factors)
         return {
             "SS": covered(ss, truth.ss),
-            "SS as published": covered(Share.from_values(drawn.published, labels), truth.published),
-            "LMS": covered(Share.from_values(drawn.lms, labels), truth.lms),
+            "SS as published": covered(Share.from_values(drawn.published, factors), truth.published),
+            "LMS": covered(Share.from_values(drawn.lms, factors), truth.lms),
             "ICAT": covers(
-                estimate_icat_interval(drawn.lms, drawn.published, labels), compute_icat(truth.lms, truth.published)
+                estimate_icat_interval(drawn.lms, drawn.published, factors), compute_icat(truth.lms, truth.published)
             ),
             "balanced by length": None if balanced is None else covered(balanced, truth.balanced),
             "type I of SS": rejects(ss, 50.0) if truth.ss == 50.0 else None,
@@ -158,13 +167,13 @@ def preferences_of_pairs(share: float, ties: float, shape: Shape, correlation: f
         rates = term_rates(rng, shape, share, correlation)
         tied = rng.random(shape.n) < ties
         prefers = 100.0 * (rng.random(shape.n) < rates)
-        cps = Share.from_values(np.where(tied, 50.0, prefers), shape.labels)
-        published = Share.from_values(np.where(tied, 0.0, prefers), shape.labels)
+        cps = Share.from_values(np.where(tied, 50.0, prefers), shape.factors)
+        published = Share.from_values(np.where(tied, 0.0, prefers), shape.factors)
         true_cps, true_published = 100 * ((1 - ties) * share + ties / 2), 100 * (1 - ties) * share
         tokens = rng.integers(4, 25, shape.n).astype(float)
         chosen = np.clip(rng.beta(2.0, 3.0, shape.n) + rates - share, 0.0, 1.0)
         accuracy = pairs._estimate_accuracy(
-            rng.binomial(tokens.astype(int), chosen).astype(float), tokens, shape.labels
+            rng.binomial(tokens.astype(int), chosen).astype(float), tokens, shape.factors
         )
         return {
             "CPS or B.S_JSD": covered(cps, true_cps),
@@ -199,12 +208,12 @@ def balanced_types(
     def draw_and_count(rng: Rng) -> dict[str, bool | None]:
         shapes = [Shape("", n, terms[number] if terms else None) for number, n in enumerate(sizes)]
         rates = [term_rates(rng, shape, share, correlation) for shape, share in zip(shapes, shares, strict=True)]
-        clusters = None
+        factors = None
         if terms:
             names = [[f"{number}/{code}" for code in shape.codes] for number, shape in enumerate(shapes)]
-            clusters = np.concatenate(names).astype(object)
+            factors = build_term_factor(np.concatenate(names).astype(object))
         values = 100.0 * (rng.random(len(types)) < np.concatenate(rates))
-        balanced = estimate_type_balanced_mean(values, types, clusters)
+        balanced = estimate_type_balanced_mean(values, types, factors)
         return {"coverage": balanced and covers(balanced.interval(), 100 * float(np.mean(shares)))}
 
     return each(draw_and_count)

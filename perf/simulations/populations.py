@@ -1,14 +1,16 @@
 """Populations with known parameters, from which data sets are drawn."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from perf.simulations.runner import Rng
-from tiltmeter.measures.standard_errors import Floats, Labels
+from tiltmeter.measures.factors import Factors
+from tiltmeter.measures.standard_errors import Floats
 
 Draw = Callable[[Rng, int], Floats]
 
@@ -26,10 +28,15 @@ class Shape:
         """The index of the term of each item."""
         return np.arange(self.n) % (self.terms or self.n)
 
-    @property
-    def labels(self) -> Labels | None:
-        """The cluster of each item, if there are terms; integers are faster than names."""
-        return None if self.terms is None else self.codes
+    @cached_property
+    def factors(self) -> Factors | None:
+        """The term of each item as a factor, if there are terms."""
+        return None if self.terms is None else build_term_factor(self.codes)
+
+
+def build_term_factor(terms: Sequence[int] | NDArray[np.object_]) -> Factors:
+    """Return the factor whose labels are these terms."""
+    return Factors.from_labels({"target": np.array(terms, dtype=object)})
 
 
 def term_rates(rng: Rng, shape: Shape, mean: float, correlation: float) -> Floats:

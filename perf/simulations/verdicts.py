@@ -9,7 +9,7 @@ import numpy as np
 
 from perf.simulations.comparisons import log_ratios, preferences, quantity
 from perf.simulations.intervals import ALPHA, part
-from perf.simulations.populations import SKEWED, Draw, Shape, term_rates
+from perf.simulations.populations import SKEWED, Draw, Shape, build_term_factor, term_rates
 from perf.simulations.runner import Counts, Rng, Setting, Simulate, Table, each
 from tiltmeter.measures import gest
 from tiltmeter.measures.association import SS
@@ -134,14 +134,15 @@ def families(rows: Sequence[Row], correlation: float, pooled: bool) -> Simulate:
             100.0 * (rng.random(row.shape.n) < term_rates(rng, row.shape, row.truth / 100, correlation)) for row in rows
         ]
         records = [
-            record(row, SS, Share.from_values(value, row.shape.labels)) for row, value in zip(rows, values, strict=True)
+            record(row, SS, Share.from_values(value, row.shape.factors))
+            for row, value in zip(rows, values, strict=True)
         ]
         truths = [row.truth for row in rows]
         if pooled:
             for first, second in zip(range(0, len(rows), 2), range(1, len(rows), 2), strict=True):
                 both = replace(rows[first], part=OVERALL, shape=Shape("both", 2 * PART.n, PART.terms))
-                labels = np.concatenate([rows[first].shape.labels, rows[second].shape.labels])
-                share = Share.from_values(np.concatenate([values[first], values[second]]), labels)
+                factors = build_term_factor(np.concatenate([rows[first].shape.codes, rows[second].shape.codes]))
+                share = Share.from_values(np.concatenate([values[first], values[second]]), factors)
                 records.append(record(both, SS, share))
                 truths.append((rows[first].truth + rows[second].truth) / 2)
         return claims(assign_verdicts(records), truths)
@@ -215,7 +216,7 @@ def power(make: Callable[[Rng, float], Estimate], ideal: float) -> Simulate:
 def _share_of(shape: Shape, correlation: float) -> Callable[[Rng, float], Estimate]:
     def make(rng: Rng, effect: float) -> Estimate:
         rates = term_rates(rng, shape, min(0.999, 0.5 + effect / 100), correlation)
-        return Share.from_values(100.0 * (rng.random(shape.n) < rates), shape.labels)
+        return Share.from_values(100.0 * (rng.random(shape.n) < rates), shape.factors)
 
     return make
 
@@ -240,7 +241,7 @@ def power_of_pairs(shape: Shape, differ: float) -> Simulate:
 
     def compare(rng: Rng, effect: float) -> tuple[float, float]:
         ours, theirs = preferences(rng, 0.5 + effect / 100, 0.5, differ, shape, 0.0)
-        comparison = compute_contrast(ss, 100.0 * ours[np.newaxis], 100.0 * theirs[np.newaxis], clusters=shape.labels)
+        comparison = compute_contrast(ss, 100.0 * ours[np.newaxis], 100.0 * theirs[np.newaxis], factors=shape.factors)
         return comparison.p_value, comparison.detectable
 
     return _power_of(compare)
