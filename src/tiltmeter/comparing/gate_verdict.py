@@ -78,6 +78,8 @@ def judge_value(
     broken = high < rule.limit if at_least else low > rule.limit
     end: Literal["upper", "lower"] = "lower" if at_least != lenient else "upper"
     outcome: RuleOutcome = "holds" if holds else "broken" if broken else "not shown"
+    if unreliable:
+        outcome = "contradictory" if unreliable.kind == "contradictory" else "not interpretable"
     return RuleVerdict(
         rule=rule,
         model=model,
@@ -87,7 +89,7 @@ def judge_value(
         low=ends[0] if ends else None,
         high=ends[1] if ends else None,
         n=n,
-        outcome=unreliable.kind if unreliable else outcome,
+        outcome=outcome,
         end=end if ends else "value",
         passed=unreliable is None and (not broken if lenient else holds),
         even=even,

@@ -135,7 +135,8 @@ class _GroupQuery:
                 both = [select_reliable_cells(sides[value], quantity, self.unreliable) for value in (one, other)]
                 kept = {id(cell) for side in both for cell in side}
                 dropped = [cell for value in (one, other) for cell in sides[value] if id(cell) not in kept]
-                location = f"of {self._format_location(cells[0])} in {quantity.name}"
+                pooled = " over all parts" if cells[0].part == OVERALL else ""
+                location = f"of {self._format_location(cells[0])} in {quantity.name}{pooled}"
                 notes += describe_unreliable_cells(dropped, self.unreliable, location, self.get_member)
                 if all(both) and (difference := self._difference(quantity, (one, other), both, notes)):
                     notes += list_comparison_warnings(

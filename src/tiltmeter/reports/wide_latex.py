@@ -10,7 +10,7 @@ from tiltmeter.reports.wide_table import BOLD_RULE, WideColumn, WideRow, WideTab
 
 # This command scales a table down if the table is wider than the text.
 _FITTED = r"\resizebox{\ifdim\width>\textwidth\textwidth\else\width\fi}{!}"
-_MARKS = dict(zip(UNRELIABLE_KINDS, (r"$^\dagger$", r"$^\ddagger$"), strict=True))
+_MARKS: dict[str, str] = dict(zip(UNRELIABLE_KINDS, (r"$^\dagger$", r"$^\ddagger$"), strict=True))
 
 
 def format_wide_latex(tables: Sequence[WideTable]) -> str:

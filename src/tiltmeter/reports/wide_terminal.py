@@ -12,7 +12,7 @@ from tiltmeter.reports.console_tables import create_table, format_range, get_col
 from tiltmeter.reports.wide_table import BOLD_RULE, WideColumn, WideRow, WideTable
 
 _BEST = "*"
-_MARKS = dict(zip(UNRELIABLE_KINDS, ("?", "!"), strict=True))
+_MARKS: dict[str, str] = dict(zip(UNRELIABLE_KINDS, ("?", "!"), strict=True))
 
 
 def print_wide_tables(tables: Sequence[WideTable], console: Console) -> None:

@@ -204,10 +204,10 @@ def _pack_board(board: Board, sections: Sequence[SectionView], root: str) -> str
 def _pack_cell(cell: CellView, verdicts: dict[tuple[str, str, str], int]) -> list[Any]:
     at = cell.ruler
     verdict = verdicts.setdefault((cell.mark, cell.tone, at.side), len(verdicts))
-    numbers = [float(f"{number:.6g}") for number in (cell.cell.record.value, cell.cell.distance)]
-    if not cell.cell.verdict.is_reliable:
-        numbers[1] = None  # a value without an order is the last if models are sorted by distance
-    return [cell.model, cell.value, cell.interval, at.low, at.high, at.value, verdict, list(cell.remarks), *numbers]
+    value, distance = (float(f"{number:.6g}") for number in (cell.cell.record.value, cell.cell.distance))
+    # A value without an order has no distance, so that it is last if models are sorted by distance.
+    order = [value, distance if cell.cell.verdict.is_reliable else None]
+    return [cell.model, cell.value, cell.interval, at.low, at.high, at.value, verdict, list(cell.remarks), *order]
 
 
 def _render_model_page(

@@ -22,7 +22,7 @@ from tiltmeter.reports.record_rows import build_rows, select_summary_rows
 from tiltmeter.reports.style import AGAINST, EVEN, TOWARDS
 
 _MOST_COLUMNS = 12  # with more languages than this, the languages are rows
-_MARKS = {"significant": " •", **dict.fromkeys(UNRELIABLE_KINDS, " ?")}
+_MARKS: dict[str, str] = {"significant": " •", **dict.fromkeys(UNRELIABLE_KINDS, " ?")}
 
 
 def draw_heat_map(records: Sequence[Record]) -> Chart:
