@@ -13,7 +13,7 @@ from types import ModuleType
 
 from perf.simulations.runner import run
 
-MODULES = ("intervals", "choices", "comparisons", "groups", "verdicts", "gates")
+MODULES = ("intervals", "choices", "comparisons", "groups", "verdicts", "looks", "gates")
 
 
 def modules() -> list[ModuleType]:
@@ -47,9 +47,7 @@ def main() -> None:
         parser.error(f"there is no table {', '.join(sorted(unknown))}; there is {', '.join(tables)}")
     settings = [setting for module in imported for setting in module.settings()]
     wanted = [setting for setting in settings if not arguments.tables or setting.table in arguments.tables]
-    results = run(
-        wanted, arguments.index_data_sets, arguments.jobs, lambda line: print(line, file=sys.stderr, flush=True)
-    )
+    results = run(wanted, arguments.data_sets, arguments.jobs, lambda line: print(line, file=sys.stderr, flush=True))
     shown = [table for table in tables.values() if any(result.setting.table == table.name for result in results)]
     text = "\n\n".join(
         table.text([result for result in results if result.setting.table == table.name]) for table in shown
