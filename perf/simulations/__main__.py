@@ -15,9 +15,9 @@ from types import ModuleType
 from perf.simulations.runner import run
 
 MODULES = (
-    *("intervals", "choices", "chat_limits", "missing", "comparisons", "groups", "verdicts", "crossed", "gates"),
+    *("intervals", "choices", "chat_limits", "missing", "comparisons", "groups"),
+    *("verdicts", "looks", "crossed", "gates"),
 )
-
 
 # These need all dependencies of Tiltmeter.
 COMPLETE = ("crossed", "gates")
