@@ -28,6 +28,7 @@ from perf.simulations.structures import (
 )
 from perf.simulations.verdicts import Case, Row, power, record
 from tiltmeter.comparing import check, parse_rule
+from tiltmeter.forms.winomt import GENDERS
 from tiltmeter.measures import winobias, winomt
 from tiltmeter.measures.association import SS
 from tiltmeter.measures.contrasts import compute_contrast
@@ -176,7 +177,7 @@ def translations(load: Load, effects: Effects) -> Simulate:
         right = draw_preferences(rng, structure, effects, 0.7) > 50
         genders = add_keys(structure, "winomt")["gender"].to_numpy(dtype=object)
         read = np.where(right, genders, np.where(genders == "male", "female", "male"))
-        roles = {"noun_right": right} | {f"noun_{gender}": read == gender for gender in winomt.GENDERS}
+        roles = {"noun_right": right} | {f"noun_{gender}": read == gender for gender in GENDERS}
         base = add_keys(structure, "winomt")
         scores = pd.concat([base.assign(role=role, score=values.astype(float)) for role, values in roles.items()])
         found, former = (

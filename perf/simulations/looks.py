@@ -74,7 +74,7 @@ def packaging(families: Families, correlation: float) -> Simulate:
 
 def _draw(rng: Rng, language: str, part: str, shape: Shape, correlation: float) -> Record:
     values = 100.0 * (rng.random(shape.n) < term_rates(rng, shape, 0.5, correlation))
-    return record(Row(Case(language), part, "all", "all", shape, 50.0), SS, Share.from_values(values, shape.labels))
+    return record(Row(Case(language), part, "all", "all", shape, 50.0), SS, Share.from_values(values, shape.factors))
 
 
 def _is_significant(records: Sequence[Record]) -> bool:

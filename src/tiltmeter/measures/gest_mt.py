@@ -32,6 +32,7 @@ Intervals and tests:
 import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -495,7 +496,7 @@ class _System(RecordKey):
         value: float,
         n: int,
         ends: Interval | None = None,
-        **other_fields: float,
+        **other_fields: Any,
     ) -> Record:
         label = self.stereotypes.label(int(group)) if group.isdigit() else None
         return build_record(self, self.part, view, group, measure, value, n, ends=ends, label=label, **other_fields)

@@ -6,6 +6,7 @@ as g_s and S_JSD, have no worst case.
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from typing import Any
 
 from tiltmeter.measures.estimates import Interval, Mean, compute_equivalence_p
 from tiltmeter.measures.measure import Measure, get_measure
@@ -56,7 +57,7 @@ def _widen(record: Record, count: int) -> Record:
     )
 
 
-def _compute_p_values(record: Record, measure: Measure, ends: Interval) -> dict[str, float]:
+def _compute_p_values(record: Record, measure: Measure, ends: Interval) -> dict[str, Any]:
     """Return the p-values of the worst case, which are at least those of the record."""
     error = StandardError(record.standard_error or 0.0, max(1, record.df or record.n - 1), record.clusters)
     lowest, highest = (Mean(end, error) for end in ends)
