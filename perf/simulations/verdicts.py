@@ -9,7 +9,7 @@ import numpy as np
 
 from perf.simulations.comparisons import log_ratios, preferences, quantity
 from perf.simulations.intervals import ALPHA, part
-from perf.simulations.populations import SKEWED, Draw, Shape, build_term_factor, term_rates
+from perf.simulations.populations import SKEWED, Draw, Shape, term_rates
 from perf.simulations.runner import Counts, Rng, Setting, Simulate, Table, each
 from tiltmeter.measures import gest
 from tiltmeter.measures.association import SS
@@ -24,6 +24,8 @@ from tiltmeter.measures.verdict_rule import assign_verdicts
 LANGUAGES = ("en", "de", "fr", "es", "tr")
 PARTS = ("intrasentence", "intersentence")
 PART = Shape("79 terms of 27", 2_133, 79)
+# Both parts have the same terms.
+_PART_TWICE = PART.factors and PART.factors.join(PART.factors)
 # Items and target terms of the bias types in one part of StereoSet.
 BIAS_TYPES = {
     "gender": Shape("gender", 255, 10),
@@ -141,8 +143,7 @@ def families(rows: Sequence[Row], correlation: float, pooled: bool) -> Simulate:
         if pooled:
             for first, second in zip(range(0, len(rows), 2), range(1, len(rows), 2), strict=True):
                 both = replace(rows[first], part=OVERALL, shape=Shape("both", 2 * PART.n, PART.terms))
-                factors = build_term_factor(np.concatenate([rows[first].shape.codes, rows[second].shape.codes]))
-                share = Share.from_values(np.concatenate([values[first], values[second]]), factors)
+                share = Share.from_values(np.concatenate([values[first], values[second]]), _PART_TWICE)
                 records.append(record(both, SS, share))
                 truths.append((rows[first].truth + rows[second].truth) / 2)
         return claims(assign_verdicts(records), truths)

@@ -51,6 +51,8 @@ ROW = {
 }
 MORE = {
     "clusters": 8,
+    "factor": "target",
+    "df": 6.5,
     "margin": 5.0,
     "p_equivalence": 0.9,
     "p_beyond": 0.03,
