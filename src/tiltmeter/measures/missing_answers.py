@@ -77,7 +77,8 @@ def fill_missing_shares(wanted: Floats, other: Floats, missing: Floats) -> tuple
     used = total > _ROUNDING
 
     def divide(count: Floats) -> Floats:
-        return np.divide(100.0 * count, total, out=np.full(len(total), np.nan), where=used)
+        shares: Floats = np.divide(100.0 * count, total, out=np.full(len(total), np.nan), where=used)
+        return shares
 
     return divide(wanted), divide(wanted + missing)
 
