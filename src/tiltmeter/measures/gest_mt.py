@@ -32,6 +32,7 @@ Intervals and tests:
 import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -286,7 +287,7 @@ class _Group:
         return _Group(np.ones_like(self.gendered), np.where(self.gendered > 0, self.masculine, float(masculine)))
 
     @property
-    def bounds(self) -> dict[str, float]:
+    def bounds(self) -> dict[str, Any]:
         """The fields of a record with the worst cases of translations without a gender; empty if all have one."""
         if self.n == len(self.gendered):
             return {}
@@ -495,7 +496,7 @@ class _System(RecordKey):
         value: float,
         n: int,
         ends: Interval | None = None,
-        **other_fields: float,
+        **other_fields: Any,
     ) -> Record:
         label = self.stereotypes.label(int(group)) if group.isdigit() else None
         return build_record(self, self.part, view, group, measure, value, n, ends=ends, label=label, **other_fields)

@@ -204,7 +204,7 @@ def _build_items(rows: pd.DataFrame, key: RecordKey) -> _Items | None:
     return _Items(
         *key.names,
         {role: table[name].to_numpy(dtype=np.float64) for role, name in ANSWERS.items()},
-        round_missing_shares(missing.to_numpy(dtype=np.float64)),
+        round_missing_shares(np.asarray(missing, dtype=np.float64)),
         labels["correct"].to_numpy(dtype=object),
         labels["template"].to_numpy(dtype=object),
         {view: labels[view].to_numpy(dtype=object) for view in views},
