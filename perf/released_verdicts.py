@@ -1,6 +1,7 @@
 """Verdicts on the released predictions of the papers: with one factor and with all factors that items share.
 
-TILTMETER_MIRROR=... python -m perf.released_verdicts [--pairs-model FOLDER] [--demo] [--out FILE]
+TILTMETER_MIRROR=... python -m perf.released_verdicts [--form FORM] [--pairs-model FOLDER] [--demo]
+    [--out FILE]
 
 "One factor" is the former rule: items of StereoSet share only their target term, and sentences of GEST share nothing.
 Both rules correct for multiple tests. --pairs-model runs a masked model on the Korean gender pairs, --demo the built-in
@@ -226,6 +227,7 @@ def cases(pairs_model: str | None, demo: bool) -> Iterator[tuple[str, str]]:
 def main() -> None:
     """Print all tables."""
     parser = argparse.ArgumentParser(prog="python -m perf.released_verdicts", description=__doc__)
+    parser.add_argument("--form", help="only files of this format, such as stereotypes-multi")
     parser.add_argument("--pairs-model", help="a masked model to run on the Korean gender pairs")
     parser.add_argument("--demo", action="store_true", help="run the built-in model on the starter set")
     parser.add_argument("--out", type=Path, help="write the tables to this file")
@@ -235,6 +237,8 @@ def main() -> None:
         parser.error("set TILTMETER_MIRROR to a folder with the released files")
     results, refused = [], []
     for path, form, on in files(Path(mirror)):
+        if given.form not in (None, form):
+            continue
         try:
             name = SYSTEMS.get(form) or path.name.removesuffix(".json")
             results.append((f"{name}, {on}", scored(path, form, on)))
