@@ -570,8 +570,9 @@ def test_the_order_of_items_and_the_names_of_clusters_do_not_matter(seed: int) -
     rng = np.random.default_rng(seed)
     clusters, each = int(rng.integers(2, 10)), int(rng.integers(1, 10))
     groups = target_factor(clusters, each)
-    order = rng.permutation(len(groups))
-    renamed = np.array([name[::-1] for name in groups], dtype=object)[order]
+    order = rng.permutation(clusters * each)
+    labels = groups.labels["target"]
+    renamed = Factors.from_labels({"target": np.array([name[::-1] for name in labels], dtype=object)[order]})
     preferences = clustered(rng, clusters, each, 0.3, 0.6)
     numbers = skewed(rng, clusters * each)
     signs = rng.choice([-100.0, -50.0, 0.0, 100.0], clusters * each)

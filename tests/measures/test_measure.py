@@ -231,8 +231,8 @@ def test_factors_of_measures() -> None:
         "B.S_JSD": {pairs.FACTORS},
         "mean difference per token": {pairs.FACTORS},
         "chosen stereotype": {choice_measures.FACTORS},
-        "masculine choice gap": {()},
-        "BBQ bias": {("template",)},
+        "masculine choice gap": {("idea",)},
+        "BBQ bias": {("template", "names")},
         "acc gap": {()},
         "delta_S": {winomt.FACTORS},
     }
