@@ -85,7 +85,7 @@ def decide_verdict(
     measure = get_measure(record.measure)
     margin = record.margin or measure.margin or 0.0
     margin_words = measure.margin_words(margin)
-    if violation := uninterpretable_part or _find_violation(record, row):
+    if violation := _find_violation(record, row) or uninterpretable_part:
         return Verdict("not interpretable", reason=violation)
     if (reason := _find_contradiction(record, row, parts)) is not None:
         return Verdict("contradictory", reason=reason)
