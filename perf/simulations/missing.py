@@ -19,7 +19,6 @@ MODELS = (
     (0.5, 0.03, 0.0),
     (0.5, 0.0, 0.0),
     (0.6, 0.05, 0.0),
-    (0.8, 0.1, 0.1),
 )
 _CLAIMS = ("significant towards", "significant against", "beyond", "no bias")
 
