@@ -24,7 +24,7 @@ def compute_correlation_interval(left: Floats, right: Floats, factors: Factors |
     >>> left, right = np.arange(28.0), np.tile([0.0, 3.0, 1.0, 2.0], 7)
     >>> low, high = compute_correlation_interval(left, right)
     >>> round(low, 2), round(high, 2)
-    (-0.27, 0.46)
+    (-0.32, 0.42)
     """
     z = _compute_fisher_z(_list_sums(left, right).sum(axis=0, keepdims=True))[0]
     if len(left) < FEWEST or np.isnan(z):

@@ -32,7 +32,7 @@ def correct_detectable_effect(effect: float, df: float, tests: int) -> float:
     `effect` is the detectable effect of a single test, and `df` are its degrees of freedom.
 
     >>> round(correct_detectable_effect(5.0, 100, 1), 2), round(correct_detectable_effect(5.0, 100, 10), 2)
-    (5.0, 6.54)
+    (5.0, 6.57)
     """
     if tests == 1 or df < 1:
         return effect
