@@ -53,8 +53,8 @@ def _compute_cps(roles: Roles) -> Floats:
 
 _VALID = (limit_unknown_tokens(MAX_UNKNOWN), limit_ties(MAX_TIES))
 _TEMPLATE = "template"
-# What pairs share: the template, and the terms in which the two sentences differ.
-FACTORS = (_TEMPLATE, "swapped_terms")
+# What pairs share: the template, and the terms that only the more or only the less stereotypical sentence contains.
+FACTORS = (_TEMPLATE, "more_terms", "less_terms")
 
 CPS = Measure(
     "CPS",
