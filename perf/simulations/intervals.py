@@ -12,7 +12,6 @@ from perf.simulations.populations import (
     AssociationTruth,
     Draw,
     Shape,
-    build_term_factor,
     g_and_h,
     normal,
     term_rates,
@@ -23,6 +22,7 @@ from tiltmeter.measures.association import compute_icat, estimate_icat_interval,
 from tiltmeter.measures.balanced_measures import estimate_type_balanced_mean
 from tiltmeter.measures.bootstrap import compute_percentile_intervals, draw_counts
 from tiltmeter.measures.estimates import Estimate, Interval, Mean, Ratio, Share, compute_two_sided_p
+from tiltmeter.measures.factors import Factors
 from tiltmeter.measures.gest_parts import GestPart, estimate_rate
 from tiltmeter.measures.ranks import compare_means, compare_shares, compute_comparison_level, compute_rank_intervals
 from tiltmeter.measures.standard_errors import Floats
@@ -204,14 +204,14 @@ def balanced_types(
 ) -> Simulate:
     """Simulate preferences balanced by bias type; with `terms`, clustered with this intraclass correlation."""
     types = np.repeat([str(number) for number in range(len(sizes))], sizes).astype(object)
+    shapes = [Shape("", n, terms[number] if terms else None) for number, n in enumerate(sizes)]
+    factors = None
+    if terms:
+        names = [[f"{number}/{code}" for code in shape.codes] for number, shape in enumerate(shapes)]
+        factors = Factors.from_labels({"target": np.concatenate(names).astype(object)})
 
     def draw_and_count(rng: Rng) -> dict[str, bool | None]:
-        shapes = [Shape("", n, terms[number] if terms else None) for number, n in enumerate(sizes)]
         rates = [term_rates(rng, shape, share, correlation) for shape, share in zip(shapes, shares, strict=True)]
-        factors = None
-        if terms:
-            names = [[f"{number}/{code}" for code in shape.codes] for number, shape in enumerate(shapes)]
-            factors = build_term_factor(np.concatenate(names).astype(object))
         values = 100.0 * (rng.random(len(types)) < np.concatenate(rates))
         balanced = estimate_type_balanced_mean(values, types, factors)
         return {"coverage": balanced and covers(balanced.interval(), 100 * float(np.mean(shares)))}

@@ -9,12 +9,18 @@ from tiltmeter.comparing.cells import build_cells
 from tiltmeter.comparing.correlation_interval import compute_correlation_interval
 from tiltmeter.comparing.item_panels import build_panels
 from tiltmeter.comparing.item_statistics import compute_fisher_interval, compute_language_agreement
+from tiltmeter.measures.factors import Factors
 
 
 def clustered(rng: np.random.Generator, clusters: int, per: int, share: float) -> np.ndarray:
     """Values whose variance is between clusters by this share."""
     effects = np.repeat(rng.normal(size=clusters), per)
     return np.sqrt(share) * effects + np.sqrt(1 - share) * rng.normal(size=clusters * per)
+
+
+def factors_of(*codes: np.ndarray) -> Factors:
+    """Factors with these cluster indexes."""
+    return Factors.from_labels({str(number): labels.astype(object) for number, labels in enumerate(codes)})
 
 
 def test_independent_items_have_the_interval_of_fisher() -> None:
@@ -34,7 +40,7 @@ def test_clusters_have_the_interval_of_the_jackknife() -> None:
     z = np.arctanh([stats.pearsonr(left[chosen], right[chosen]).statistic for chosen in kept])
     half = stats.t.ppf(0.975, 11) * np.sqrt(11 / 12 * np.sum((z - z.mean()) ** 2))
     centre = np.arctanh(stats.pearsonr(left, right).statistic)
-    found = compute_correlation_interval(left, right, [codes])
+    found = compute_correlation_interval(left, right, factors_of(codes))
     assert found == pytest.approx((np.tanh(centre - half), np.tanh(centre + half)))
     independent = compute_correlation_interval(left, right)
     assert independent is not None
@@ -53,7 +59,7 @@ def test_coverage_with_shared_targets_and_words(factors: int) -> None:
             rng.normal(size=600) + rng.normal(size=30)[target] + (factors > 1) * 1.5 * rng.normal(size=20)[word]
             for _ in range(2)
         )
-        found = compute_correlation_interval(left, right, [target, word][:factors])
+        found = compute_correlation_interval(left, right, factors_of(*(target, word)[:factors]))
         plain = compute_correlation_interval(left, right)
         assert found is not None
         assert plain is not None
@@ -65,7 +71,7 @@ def test_coverage_with_shared_targets_and_words(factors: int) -> None:
 
 def test_few_clusters_and_constant_values_have_no_interval() -> None:
     values = np.arange(40.0)
-    assert compute_correlation_interval(values, values % 7, [np.arange(40) % 4]) is None
+    assert compute_correlation_interval(values, values % 7, factors_of(np.arange(40) % 4)) is None
     assert compute_correlation_interval(values, np.ones(40)) is None
     assert compute_correlation_interval(values[:4], values[:4] % 2) is None
 
@@ -84,7 +90,7 @@ def test_the_agreement_of_languages_takes_targets_into_account() -> None:
         )
     (found,) = compute_language_agreement(list(panels.values()))
     means = [panel.contributions.mean(axis=0) for panel in panels.values()]
-    labels = panels["en"].clusters()
-    assert labels is not None
-    assert len(set(labels)) == 8
-    assert found.interval == compute_correlation_interval(*means, [labels])
+    factors = panels["en"].factors()
+    assert factors is not None
+    assert len(set(factors.labels["target"])) == 8
+    assert found.interval == compute_correlation_interval(*means, factors)

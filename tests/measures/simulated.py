@@ -3,7 +3,8 @@
 import numpy as np
 from scipy.special import ndtri
 
-from tiltmeter.measures.standard_errors import Floats, Labels
+from tiltmeter.measures.factors import Factors, Labels
+from tiltmeter.measures.standard_errors import Floats
 
 
 def percentages(rng: np.random.Generator, n: int, share: float) -> Floats:
@@ -23,6 +24,16 @@ def clustered(rng: np.random.Generator, clusters: int, each: int, correlation: f
 def labels(clusters: int, each: int) -> Labels:
     """Cluster labels for the items of `clustered`."""
     return np.repeat(np.array([f"c{number}" for number in range(clusters)], dtype=object), each)
+
+
+def target_factor(clusters: int, each: int) -> Factors:
+    """The target terms of the items of `clustered`."""
+    return as_factor(labels(clusters, each))
+
+
+def as_factor(labels: Labels, name: str = "target") -> Factors:
+    """A single factor with these labels."""
+    return Factors.from_labels({name: labels})
 
 
 def two_answers(

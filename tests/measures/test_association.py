@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.measures.present import present
-from tests.measures.simulated import labels
+from tests.measures.simulated import as_factor, target_factor
 from tests.support.messages import raises_mentioning
 from tiltmeter.errors import DataError
 from tiltmeter.measures.association import (
@@ -186,7 +186,7 @@ def test_estimates_are_clustered_by_target_but_for_single_targets() -> None:
     contributed, targets = values_of(table)
     for name, values in contributed.items():
         result = find(records, view="all", measure=name)
-        share = Share.from_values(values, targets)
+        share = Share.from_values(values, as_factor(targets))
         assert (result.low, result.high) == pytest.approx(share.interval())
         assert result.standard_error == pytest.approx(share.standard_error.value)
         assert result.clusters == len(TARGETS)
@@ -195,13 +195,15 @@ def test_estimates_are_clustered_by_target_but_for_single_targets() -> None:
         assert (result.low, result.high) == pytest.approx(alone.interval())
         assert result.clusters is None
     ss = find(records, view="all", measure="SS")
-    assert ss.p_value == pytest.approx(compute_two_sided_p(Share.from_values(contributed["SS"], targets), 50.0))
+    assert ss.p_value == pytest.approx(
+        compute_two_sided_p(Share.from_values(contributed["SS"], as_factor(targets)), 50.0)
+    )
     assert (ss.n, ss.ideal, ss.margin, ss.protocol) == (90, 50.0, 5.0, "published")
-    ends = estimate_icat_interval(contributed["LMS"], contributed["SS as published"], targets)
+    ends = estimate_icat_interval(contributed["LMS"], contributed["SS as published"], as_factor(targets))
     icat_record = find(records, view="all", measure="ICAT")
     assert (icat_record.low, icat_record.high) == pytest.approx(ends)
     professions = [TARGETS[target] == "profession" for target in targets]
-    share = Share.from_values(contributed["SS"][professions], targets[professions])
+    share = Share.from_values(contributed["SS"][professions], as_factor(targets[professions]))
     result = find(records, view="bias_type", group="profession", measure="SS")
     assert (result.low, result.high) == pytest.approx(share.interval())
     assert result.clusters == 3
@@ -411,7 +413,7 @@ def test_standard_error_of_balanced_ss_is_that_of_two_means() -> None:
     result = estimate_length_balanced_ss(ss, length, None)
     variances = [np.var(ss[side], ddof=1) / side.sum() for side in (length < 0, length > 0)]
     assert present(result).standard_error.value == pytest.approx(math.sqrt(sum(variances)) / 2, rel=0.01)
-    clustered = estimate_length_balanced_ss(ss, length, labels(20, 20))
+    clustered = estimate_length_balanced_ss(ss, length, target_factor(20, 20))
     assert present(clustered).standard_error.clusters == 20
 
 
@@ -495,7 +497,7 @@ def test_the_interval_of_icat_includes_its_value(items: list[tuple[float, float,
     stereo, anti, unrelated = np.array(items).T
     sense = 50.0 * (stereo > unrelated) + 50.0 * (anti > unrelated)
     preference = 100.0 * (stereo > anti)
-    low, high = estimate_icat_interval(sense, preference, labels(len(items), 1) if clustered else None)
+    low, high = estimate_icat_interval(sense, preference, target_factor(len(items), 1) if clustered else None)
     value = compute_icat(float(sense.mean()), float(preference.mean()))
     assert -1e-9 <= low <= value + 1e-9
     assert value - 1e-9 <= high <= 100 + 1e-9

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from tests.measures.present import present
+from tests.measures.simulated import target_factor
 from tests.measures.test_pairs import table
 from tiltmeter.measures.balanced_measures import estimate_type_balanced_mean
 from tiltmeter.measures.pairs import measure
@@ -44,7 +45,7 @@ def test_bias_types_of_equal_size_have_the_total() -> None:
 
 def test_clusters_widen_the_interval() -> None:
     types = np.repeat(["age", "gender"], 40).astype(object)
-    clusters = np.repeat(np.arange(20), 4).astype(object)
+    clusters = target_factor(20, 4)
     values = 100.0 * np.repeat(np.arange(20) % 3 == 0, 4)
     alone, together = (estimate_type_balanced_mean(values, types, of) for of in (None, clusters))
     assert alone is not None

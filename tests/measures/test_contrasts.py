@@ -1,6 +1,7 @@
 """Paired comparisons, against SciPy, statsmodels and synthetic answers."""
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from statsmodels.stats.contingency_tables import mcnemar
 from statsmodels.stats.weightstats import ttost_paired
 
 from tests.measures.present import present
-from tests.measures.simulated import labels, skewed, two_answers
+from tests.measures.simulated import as_factor, skewed, target_factor, two_answers
 from tiltmeter.measures.contrasts import (
     Contrast,
     are_equal_scores,
@@ -62,9 +63,9 @@ def test_preferences_use_the_more_conservative_of_t_and_mcnemar() -> None:
 
 
 def test_clusters_widen_intervals_of_preferences() -> None:
-    groups = labels(20, 15)
+    targets = target_factor(20, 15)
     left, right = two_answers(np.random.default_rng(5), 0.6, 0.5, 20, 15, correlation=0.3)
-    alone, together = compute_contrast(SS, left, right), compute_contrast(SS, left, right, clusters=groups)
+    alone, together = compute_contrast(SS, left, right), compute_contrast(SS, left, right, factors=targets)
     assert (alone.clusters, together.clusters) == (None, 20)
     assert together.standard_error > 1.1 * alone.standard_error
     assert together.high - together.low > 1.1 * (alone.high - alone.low)
@@ -189,7 +190,9 @@ def test_clusters_of_unequal_size_and_a_shift_do_not_inflate_the_error() -> None
     genders = np.repeat(np.array(["male", "female"] * 20, dtype=object), sizes)
     left = rng.normal(size=(1, len(clusters))) + np.repeat(rng.normal(0, 0.3, 40), sizes)
     right = rng.normal(size=(1, len(clusters)))
-    plain, shifted = (compute_contrast(WINOBIAS, left + by, right, genders, clusters) for by in (0.0, 2.0))
+    plain, shifted = (
+        compute_contrast(WINOBIAS, left + by, right, genders, as_factor(clusters, "occupation")) for by in (0.0, 2.0)
+    )
     assert plain.clusters == 40
     assert shifted.standard_error == pytest.approx(plain.standard_error)
     assert shifted.p_value == pytest.approx(plain.p_value)
@@ -270,11 +273,11 @@ def test_the_standard_error_of_icat_matches_a_bootstrap() -> None:
 # Properties of all comparisons
 
 
-def answers(seed: int, kind: int) -> tuple[Quantity, Floats, Floats, dict[str, Floats | None]]:
+def answers(seed: int, kind: int) -> tuple[Quantity, Floats, Floats, dict[str, Any]]:
     """Random answers of two models, for each kind of measure."""
     rng = np.random.default_rng(seed)
-    none: dict[str, Floats | None] = {"labels": None, "clusters": None}
-    groups = {"labels": None, "clusters": labels(20, 15)}
+    none: dict[str, Any] = {"labels": None, "factors": None}
+    groups = {"labels": None, "factors": target_factor(20, 15)}
     left, right = rng.uniform(0.3, 0.7, 2)
     if kind == 0:
         return SS, *two_answers(rng, left, right, 20, 15, 0.1), none
@@ -285,7 +288,7 @@ def answers(seed: int, kind: int) -> tuple[Quantity, Floats, Floats, dict[str, F
     if kind == 3:
         return S_JSD, rng.normal(left, 1, (1, 60)) + skewed(rng, 60), rng.normal(right, 1, (1, 60)), none
     if kind == 4:
-        return GEST, *two_gests(rng, left, right - 0.5), {"labels": STEREOTYPES, "clusters": None}
+        return GEST, *two_gests(rng, left, right - 0.5), {"labels": STEREOTYPES, "factors": None}
     return LMS, *two_answers(rng, left + 0.2, right + 0.2, 20, 15, 0.1), none
 
 
@@ -317,7 +320,10 @@ def test_intervals_agree_with_p_values_and_swapping_sides_flips_signs(kind: int,
 def test_the_order_of_items_does_not_matter(kind: int) -> None:
     measured, left, right, how = answers(5, kind)
     order = np.random.default_rng(1).permutation(left.shape[1])
-    moved = {name: None if values is None else values[order] for name, values in how.items()}
+    moved = {
+        "labels": None if how["labels"] is None else how["labels"][order],
+        "factors": None if how["factors"] is None else how["factors"].where(order),
+    }
     first = compute_contrast(measured, left, right, **how)  # type: ignore[arg-type]
     second = compute_contrast(measured, left[:, order], right[:, order], **moved)  # type: ignore[arg-type]
     for name in ("difference", "low", "high", "p_value", "farther_low", "farther_high", "standard_error"):

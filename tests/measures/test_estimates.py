@@ -11,7 +11,7 @@ from scipy.optimize import brentq
 from statsmodels.stats.proportion import confint_proportions_2indep, proportion_confint
 from statsmodels.stats.weightstats import ttost_ind, ttost_paired
 
-from tests.measures.simulated import clustered, labels, percentages, skewed
+from tests.measures.simulated import as_factor, clustered, percentages, skewed, target_factor
 from tiltmeter.measures.estimates import (
     LEVEL,
     Estimate,
@@ -116,7 +116,7 @@ def test_unanimous_items_have_intervals_of_positive_width() -> None:
 def test_p_values_of_clustered_items_follow_student_t(clusters: int, each: int, correlation: float) -> None:
     """With many items, the test of a clustered share is a t-test of cluster means, also in the far tail."""
     values = clustered(np.random.default_rng(3), clusters, each, correlation, 0.55)
-    share = Share.from_values(values, labels(clusters, each))
+    share = Share.from_values(values, target_factor(clusters, each))
     deff = (share.standard_error.value / stats.sem(values)) ** 2
     assert deff > 1.5
     assert share.size == pytest.approx((clusters * each - 1) / deff, rel=1e-6)
@@ -133,7 +133,8 @@ def test_p_values_of_clustered_items_follow_student_t(clusters: int, each: int, 
 
 def test_unanimous_clusters_are_less_certain_if_there_are_fewer() -> None:
     ends = [
-        Share.from_values(np.full(120, 100.0), labels(count, 120 // count)).interval()[0] for count in (1, 5, 10, 120)
+        Share.from_values(np.full(120, 100.0), target_factor(count, 120 // count)).interval()[0]
+        for count in (1, 5, 10, 120)
     ]
     assert ends == sorted(ends)
     assert ends[0] < 70
@@ -166,7 +167,7 @@ def test_symmetric_numbers_have_no_skewness_to_correct() -> None:
 def test_skewness_matches_scipy() -> None:
     numbers = skewed(np.random.default_rng(2), 80)
     assert Mean.from_values(numbers).skewness == pytest.approx(stats.skew(numbers) / math.sqrt(80))
-    assert Mean.from_values(numbers, labels(8, 10)).skewness == 0.0
+    assert Mean.from_values(numbers, target_factor(8, 10)).skewness == 0.0
 
 
 def test_the_correction_for_skewness_is_hall_s_transformation() -> None:
@@ -389,11 +390,12 @@ def test_clustered_discordant_items_have_a_smaller_effective_number() -> None:
         [differences(8, 0, 12), differences(0, 5, 15), differences(6, 0, 34), differences(1, 0, 39)]
     )
     groups = np.array(["a"] * 20 + ["b"] * 20 + ["c"] * 40 + ["d"] * 40, dtype=object)
-    alone, together = PairedMean.from_differences(values), PairedMean.from_differences(values, groups)
+    alone, together = PairedMean.from_differences(values), PairedMean.from_differences(values, as_factor(groups))
     assert together.standard_error.design_effect > 2
     assert compute_two_sided_p(together, 0.0) > 2 * compute_two_sided_p(alone, 0.0)
     # The effective number of discordant items is divided by the design effect, and again for few clusters (t for z).
-    few = (1.959964 / stats.t.ppf(0.975, 3)) ** 2
+    few = (1.959964 / stats.t.ppf(0.975, together.standard_error.df)) ** 2
+    assert 2 < together.standard_error.df < 3
     assert together._size == pytest.approx(20 / together.standard_error.design_effect * few, rel=1e-6)
 
 
@@ -439,7 +441,7 @@ def drawn_estimates(seed: int) -> list[Estimate]:
     share = float(rng.choice([0.05, 0.3, 0.5, 0.8, 0.97]))
     n = int(rng.integers(5, 80))
     clusters, each = int(rng.integers(2, 15)), int(rng.integers(2, 20))
-    groups = labels(clusters, each)
+    groups = target_factor(clusters, each)
     thirds = np.round(rng.random(clusters * each) * 2) * 50.0
     numbers = skewed(rng, max(8, n))
     pairs = rng.choice([-100.0, -50.0, 0.0, 100.0], n, p=[0.05, 0.1, 0.6, 0.25])
@@ -541,7 +543,7 @@ def test_p_values_are_monotonic_and_never_both_significant(kind: int, seed: int)
 def test_mirrored_items_have_mirrored_intervals(seed: int) -> None:
     rng = np.random.default_rng(seed)
     clusters, each = int(rng.integers(2, 12)), int(rng.integers(1, 12))
-    groups = labels(clusters, each) if rng.random() < 0.5 else None
+    groups = target_factor(clusters, each) if rng.random() < 0.5 else None
     preferences = clustered(rng, clusters, each, 0.3, 0.7)
     numbers = skewed(rng, clusters * each)
     signs = rng.choice([-100.0, 0.0, 100.0], clusters * each)
@@ -567,9 +569,10 @@ def test_mirrored_items_have_mirrored_intervals(seed: int) -> None:
 def test_the_order_of_items_and_the_names_of_clusters_do_not_matter(seed: int) -> None:
     rng = np.random.default_rng(seed)
     clusters, each = int(rng.integers(2, 10)), int(rng.integers(1, 10))
-    groups = labels(clusters, each)
-    order = rng.permutation(len(groups))
-    renamed = np.array([name[::-1] for name in groups], dtype=object)[order]
+    groups = target_factor(clusters, each)
+    order = rng.permutation(clusters * each)
+    labels = groups.labels["target"]
+    renamed = Factors.from_labels({"target": np.array([name[::-1] for name in labels], dtype=object)[order]})
     preferences = clustered(rng, clusters, each, 0.3, 0.6)
     numbers = skewed(rng, clusters * each)
     signs = rng.choice([-100.0, -50.0, 0.0, 100.0], clusters * each)
@@ -592,13 +595,13 @@ def test_p_values_have_no_lower_bound(mirrored: bool) -> None:
     counts = np.array([150.0] * 9 + [80.0] * 7)
     estimates: list[tuple[Estimate, float]] = [
         (Share.from_values(preferences), 50.0),
-        (Share.from_values(preferences, labels(79, 27)), 50.0),
+        (Share.from_values(preferences, target_factor(79, 27)), 50.0),
         (Mean.from_values(sign * (skewed(rng, 400) + 3)), 0.0),
-        (Mean.from_values(preferences, labels(79, 27)), 50.0),
+        (Mean.from_values(preferences, target_factor(79, 27)), 50.0),
         (Ratio(Mean(sign * 1.0, StandardError(0.05, 200))), 1.0),
         (WeightedShares(np.array([sign / 9] * 9 + [-sign / 7] * 7), counts, np.full(16, 200.0)), 0.0),
         (PairedMean.from_differences(signs), 0.0),
-        (PairedMean.from_differences(signs, labels(79, 27)), 0.0),
+        (PairedMean.from_differences(signs, target_factor(79, 27)), 0.0),
     ]
     for estimate, ideal in estimates:
         assert 0 < compute_two_sided_p(estimate, ideal) < 1e-12, estimate
@@ -647,7 +650,7 @@ def test_detectable_effect_of_a_mean_matches_the_textbook_formula() -> None:
 
 def test_clusters_increase_the_detectable_effect() -> None:
     values = clustered(np.random.default_rng(2), 10, 40, 0.1, 0.5)
-    alone, together = Share.from_values(values), Share.from_values(values, labels(10, 40))
+    alone, together = Share.from_values(values), Share.from_values(values, target_factor(10, 40))
     wider = together.standard_error.value / alone.standard_error.value
     student = (stats.t.ppf(0.975, 9) + stats.t.ppf(0.8, 9)) / (1.959964 + 0.841621)
     assert compute_detectable_effect(together, 0.05) / compute_detectable_effect(alone, 0.05) == pytest.approx(

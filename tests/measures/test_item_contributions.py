@@ -37,7 +37,7 @@ RANKS = Measure(
     bias_direction=1,
     bounds=(-1.0, 1.0),
     margin=0.1,
-    items=(build_joint_values(("score",), ("share",), correlate, clusters=("occupation",)),),
+    items=(build_joint_values(("score",), ("share",), correlate, factors=("occupation",)),),
 )
 
 
@@ -119,14 +119,18 @@ def test_intervals_end_at_the_bounds_of_the_measure() -> None:
 
 
 @pytest.mark.parametrize(
-    ("measure", "clusters"),
-    [("SS", "4 targets"), ("CPS", "4 templates"), ("delta_S", "4 entities"), ("g_s", "4 occupations")],
+    ("measure", "factor", "clusters"),
+    [
+        ("SS", "target", "4 targets"),
+        ("CPS", "swapped_terms", "4 pairs of swapped terms,"),
+        ("delta_S", "entity", "4 entities"),
+        ("g_s", "occupation", "4 occupations"),
+    ],
 )
-def test_too_few_clusters_have_the_noun_of_the_measure(measure: str, clusters: str) -> None:
+def test_too_few_clusters_have_the_noun_of_the_factor(measure: str, factor: str, clusters: str) -> None:
     mean = Mean(1.0, StandardError(0.1, 3, 4))
-    record = replace(
-        build_record(KEY, "all", "all", "all", measure, 1.0, 40, ends=mean.interval()), clusters=4, margin=5.0
-    )
+    record = build_record(KEY, "all", "all", "all", measure, 1.0, 40, ends=mean.interval())
+    record = replace(record, clusters=4, factor=factor, margin=5.0)
     assert_mentions(decide_verdict(record, {measure: record}).reason, clusters)
 
 

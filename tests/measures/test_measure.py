@@ -14,6 +14,7 @@ from tests.support.messages import raises_mentioning
 from tiltmeter.errors import UsageError
 from tiltmeter.measures import (
     association,
+    choice_measures,
     choices,
     find_measure_module,
     geneval,
@@ -29,7 +30,6 @@ from tiltmeter.measures import (
 )
 from tiltmeter.measures.association import LMS, SS
 from tiltmeter.measures.gest import G_S, LOG_G_S
-from tiltmeter.measures.item_contributions import ItemValues
 from tiltmeter.measures.measure import (
     Measure,
     complete_name,
@@ -37,7 +37,6 @@ from tiltmeter.measures.measure import (
     list_deciding_records,
     list_measures,
     list_quantities,
-    select_clusters,
 )
 from tiltmeter.measures.pairs import CPS, S_JSD
 from tiltmeter.measures.records import Record, RecordKey, build_record
@@ -219,30 +218,23 @@ def test_contributions_of_items() -> None:
     assert contributions("f_s", {"speaker_gender": [1.0, 0.0]}) == [[1.0, 0.0]]
 
 
-def test_clusters_are_the_first_column_with_several_values() -> None:
-    values = ItemValues((), lambda roles: np.zeros((1, 1)), clusters=("target", "template"))
-    several = np.array(["a", "b"], dtype=object)
-    single = np.array(["a", "a"], dtype=object)
-    assert select_clusters(values, {"template": several}) is several
-    assert select_clusters(values, {"target": single, "template": several}) is several
-    assert select_clusters(values, {"target": single}) is None
-    assert select_clusters(values, {"occupation": several}) is None
+def test_factors_of_measures() -> None:
     compared = {name: measure.items for name, measure in list_measures().items() if measure.items}
-    assert {name: [item.clusters for item in items] for name, items in compared.items()} == {
-        "LMS": [("target",)],
-        "SS": [("target",)],
-        "ICAT": [("target",)],
-        "log g_s": [(), ("occupation",)],
-        "f_s": [()],
-        "CPS": [("template",)],
-        "S_JSD x 1e3": [("template",)],
-        "B.S_JSD": [("template",)],
-        "mean difference per token": [("template",)],
-        "chosen stereotype": [("target", "template")],
-        "masculine choice gap": [()],
-        "BBQ bias": [("template",)],
-        "acc gap": [()],
-        "delta_S": [("entity",)],
+    assert {name: {item.factors for item in items} for name, items in compared.items()} == {
+        "LMS": {association.FACTORS},
+        "SS": {association.FACTORS},
+        "ICAT": {association.FACTORS},
+        "log g_s": {("idea",), ("occupation", "template")},
+        "f_s": {()},
+        "CPS": {pairs.FACTORS},
+        "S_JSD x 1e3": {pairs.FACTORS},
+        "B.S_JSD": {pairs.FACTORS},
+        "mean difference per token": {pairs.FACTORS},
+        "chosen stereotype": {choice_measures.FACTORS},
+        "masculine choice gap": {("idea",)},
+        "BBQ bias": {("template", "names")},
+        "acc gap": {()},
+        "delta_S": {winomt.FACTORS},
     }
 
 

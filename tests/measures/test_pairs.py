@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from tests.measures.present import present
+from tests.measures.simulated import as_factor
 from tests.support.messages import assert_mentions, raises_mentioning
 from tiltmeter.errors import DataError
 from tiltmeter.measures.estimates import Mean, Share, compute_two_sided_p
@@ -159,11 +160,13 @@ def test_pairs_made_from_templates_are_clustered_by_them() -> None:
         assert clustered[name].value == independent[name].value
         assert (clustered[name].standard_error or 0) > 1.5 * (independent[name].standard_error or 0)
     assert clustered["accuracy more"].clusters == 12
-    share = Share.from_values(100.0 * (column(pairs, "more") > 0), np.array(templates, dtype=object))
+    share = Share.from_values(
+        100.0 * (column(pairs, "more") > 0), as_factor(np.array(templates, dtype=object), "template")
+    )
     assert (clustered["CPS"].low, clustered["CPS"].high) == pytest.approx(share.interval())
-    # An incomplete column, or one with a single value, is ignored.
-    for labels in (["t"] * 120, [*templates[:-1], None]):
-        assert by_name(measure(table(pairs, templates=labels)))["CPS"].clusters is None  # type: ignore[arg-type]
+    # A column with a single value is ignored. A pair without a template is a cluster of its own.
+    for labels, clusters in ((["t"] * 120, None), ([*templates[:-1], None], 13)):
+        assert by_name(measure(table(pairs, templates=labels)))["CPS"].clusters == clusters  # type: ignore[arg-type]
 
 
 def test_ties_count_as_half_in_cps_and_against_it_as_published() -> None:

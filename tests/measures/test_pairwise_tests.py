@@ -3,7 +3,9 @@
 import numpy as np
 import pytest
 
+from tests.measures.simulated import labels, target_factor
 from tiltmeter.measures.contrasts import compute_contrast
+from tiltmeter.measures.factors import Factors
 from tiltmeter.measures.measure import Quantity, list_quantities
 from tiltmeter.measures.pairwise_tests import SharedItems, compute_difference_p_values, compute_distance_p_values
 
@@ -24,7 +26,7 @@ def one_by_one(quantity: Quantity, left: np.ndarray, right: np.ndarray, items: S
         [
             [
                 compute_contrast(
-                    quantity, row[None], other[None], items.labels, items.clusters, sides=items.sides
+                    quantity, row[None], other[None], items.labels, items.factors, sides=items.sides
                 ).p_value
                 for other in right
             ]
@@ -33,13 +35,45 @@ def one_by_one(quantity: Quantity, left: np.ndarray, right: np.ndarray, items: S
     )
 
 
+def crossed(n: int, **counts: int) -> Factors:
+    """Crossed factors with these numbers of clusters of unequal sizes; some items have no label."""
+    columns = {}
+    for name, count in counts.items():
+        codes = RNG.choice(count, n, p=RNG.dirichlet(np.full(count, 2.0))).astype(object)
+        codes[RNG.random(n) < 0.05] = None if count > 5 else 0
+        columns[name] = codes
+    return Factors.from_labels(columns)
+
+
 CASES = {
     "preferences": (SS, preferences(6, 80), SharedItems()),
     "preferences with ties": (SS, preferences(6, 80, (0.0, 50.0, 100.0)), SharedItems()),
     "clusters": (
         SS,
         preferences(6, 120, (0.0, 50.0, 100.0)),
-        SharedItems(clusters=np.repeat(np.arange(15), 8).astype(str).astype(object)),
+        SharedItems(factors=target_factor(15, 8)),
+    ),
+    "crossed factors": (SS, preferences(5, 150), SharedItems(factors=crossed(150, target=14, word=25))),
+    "three crossed factors of means": (
+        S_JSD,
+        RNG.normal(size=(5, 150)) * np.linspace(1, 2, 5)[:, None],
+        SharedItems(factors=crossed(150, target=14, word=25, template=8)),
+    ),
+    "a factor with few clusters": (S_JSD, RNG.normal(size=(5, 90)), SharedItems(factors=crossed(90, word=20, part=3))),
+    "items that share nothing": (SS, preferences(4, 60), SharedItems(factors=target_factor(60, 1))),
+    "a factor without shared labels": (
+        S_JSD,
+        RNG.exponential(size=(4, 60)),
+        SharedItems(
+            factors=Factors.from_labels({"idea": labels(60, 1), "target": labels(10, 6)}),
+        ),
+    ),
+    "crossed factors and strata": (
+        LOG_G,
+        RNG.normal(size=(5, 160)) + np.linspace(0, 1, 5)[:, None] * (np.arange(160) % 16 >= 7),
+        SharedItems(
+            labels=np.asarray(np.arange(160) % 16 + 1, dtype=object), factors=crossed(160, idea=40, template=9)
+        ),
     ),
     "skewed means": (S_JSD, RNG.exponential(size=(5, 60)), SharedItems()),
     "strata": (
@@ -80,10 +114,10 @@ def test_equally_far_on_two_sides_is_not_told_apart() -> None:
 
 
 def test_strata_with_single_items_tell_nothing_apart() -> None:
-    labels = np.asarray(np.arange(16) + 1, dtype=object)
+    strata = np.asarray(np.arange(16) + 1, dtype=object)
     assert (
         compute_difference_p_values(
-            LOG_G, RNG.normal(size=(3, 16)), RNG.normal(size=(2, 16)), SharedItems(labels=labels)
+            LOG_G, RNG.normal(size=(3, 16)), RNG.normal(size=(2, 16)), SharedItems(labels=strata)
         )
         == 1
     ).all()

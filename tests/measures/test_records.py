@@ -51,6 +51,9 @@ ROW = {
 }
 MORE = {
     "clusters": 8,
+    "factor": "target",
+    "df": 6.5,
+    "design_effect": 1.4,
     "margin": 5.0,
     "p_equivalence": 0.9,
     "p_beyond": 0.03,

@@ -12,7 +12,7 @@ import pytest
 from scipy import stats
 
 from tests.measures.present import present
-from tests.measures.simulated import clustered, percentages, skewed, two_answers
+from tests.measures.simulated import clustered, percentages, skewed, target_factor, two_answers
 from tiltmeter.measures.association import estimate_icat_interval
 from tiltmeter.measures.contrasts import compute_contrast
 from tiltmeter.measures.estimates import (
@@ -46,10 +46,6 @@ def rejections(estimates: Iterable[Estimate], truth: float) -> float:
 def noise(level: float, times: int) -> float:
     """Two standard errors of a rejection rate over `times` data sets."""
     return 2 * math.sqrt(level * (1 - level) / times)
-
-
-def groups(clusters: int, each: int) -> np.ndarray:
-    return np.repeat(np.arange(clusters), each)
 
 
 # Percentages: SS, LMS, CPS
@@ -87,7 +83,7 @@ def test_coverage_of_shares_is_exact(n: int) -> None:
 def test_coverage_of_clustered_shares(clusters: int, correlation: float, share: float, ignored: float | None) -> None:
     """With the correlations of StereoSet's released predictions; `ignored` is the error rate without clusters."""
     rng = np.random.default_rng([clusters, int(1000 * correlation), int(10 * share)])
-    times, terms = 700, groups(clusters, 27)
+    times, terms = 700, target_factor(clusters, 27)
     drawn = [clustered(rng, clusters, 27, correlation, share) for _ in range(times)]
     rejected = rejections((Share.from_values(values, terms) for values in drawn), 100 * share)
     assert rejected <= 0.06 + noise(0.06, times)
@@ -100,7 +96,7 @@ def test_coverage_of_clustered_shares(clusters: int, correlation: float, share: 
 def test_few_clusters_need_student_t() -> None:
     """With z instead of t, the type I error with eight clusters is 9%, and much too large in the far tail."""
     rng = np.random.default_rng(11)
-    times, terms = 2_000, groups(8, 60)
+    times, terms = 2_000, target_factor(8, 60)
     shares = [Share.from_values(clustered(rng, 8, 60, 0.15, 0.5), terms) for _ in range(times)]
     p_values = np.array([compute_two_sided_p(share, 50.0) for share in shares])
     assert 0.03 < np.mean(p_values < 0.05) <= 0.06
@@ -144,11 +140,11 @@ def icat_truth(lms: float, ss: float) -> float:
 def test_coverage_of_icat(clusters: int, each: int, correlation: float, ss: float) -> None:
     rng = np.random.default_rng([clusters, each, int(1000 * correlation), int(100 * ss)])
     times, truth = 120, icat_truth(0.85, ss)
-    terms = groups(clusters, each) if clusters > 1 else None
+    terms = target_factor(clusters, each) if clusters > 1 else None
     missed = 0
     for _ in range(times):
         sense, preference = (clustered(rng, clusters, each, correlation, share) for share in (0.85, ss))
-        low, high = estimate_icat_interval(sense, preference, terms)  # type: ignore[arg-type]
+        low, high = estimate_icat_interval(sense, preference, terms)
         missed += not low <= truth <= high
     assert missed / times <= 0.07
     if clusters > 1 and correlation == 0.04 and ss == 0.6:
@@ -177,13 +173,13 @@ def test_coverage_of_means_of_skewed_numbers(n: int) -> None:
 
 def test_coverage_of_means_of_clustered_numbers() -> None:
     rng = np.random.default_rng(5)
-    templates, times = groups(12, 18), 1_000
+    templates, times = target_factor(12, 18), 1_000
 
     def draw() -> Floats:
         return rng.normal(size=216) + np.repeat(rng.normal(0, 0.5, 12), 18)
 
     drawn = [draw() for _ in range(times)]
-    assert rejections((Mean.from_values(values, templates) for values in drawn), 0.0) <= 0.06 + noise(0.06, times)  # type: ignore[arg-type]
+    assert rejections((Mean.from_values(values, templates) for values in drawn), 0.0) <= 0.06 + noise(0.06, times)
     assert rejections((Mean.from_values(values) for values in drawn), 0.0) > 0.2
 
 
@@ -276,11 +272,11 @@ def test_coverage_of_paired_differences_of_preferences(left: float, right: float
 @pytest.mark.parametrize(("clusters", "each", "correlation"), [(79, 27, 0.1), (10, 27, 0.2)])
 def test_coverage_of_paired_differences_of_clustered_preferences(clusters: int, each: int, correlation: float) -> None:
     rng = np.random.default_rng(clusters)
-    times, terms = 700, groups(clusters, each)
+    times, terms = 700, target_factor(clusters, each)
     drawn = [np.subtract(*two_answers(rng, 0.55, 0.55, clusters, each, correlation))[0] for _ in range(times)]
     assert rejections((PairedMean.from_differences(values, terms) for values in drawn), 0.0) <= 0.06 + noise(
         0.06, times
-    )  # type: ignore[arg-type]
+    )
     assert rejections(map(PairedMean.from_differences, drawn), 0.0) > 0.085
 
 
@@ -396,7 +392,7 @@ def test_family_wise_error_of_verdicts_on_an_even_model() -> None:
 def test_family_wise_error_with_few_clusters() -> None:
     """Forty rows with five targets each: the smallest of forty p-values must be valid."""
     rng = np.random.default_rng(9)
-    families, size, terms = 80, 40, groups(5, 40)
+    families, size, terms = 80, 40, target_factor(5, 40)
     wrong = 0
     for _ in range(families):
         shares = (Share.from_values(clustered(rng, 5, 40, 0.2, 0.5), terms) for _ in range(size))
@@ -446,7 +442,7 @@ def test_pooled_parts_are_a_separate_family() -> None:
 def test_type_i_error_of_equivalence() -> None:
     """With the true value at the margin, for shares, clustered shares and means."""
     rng = np.random.default_rng(14)
-    times, terms = 1_000, groups(40, 30)
+    times, terms = 1_000, target_factor(40, 30)
     shares = [compute_equivalence_p(Share.from_values(percentages(rng, 1_000, 0.55)), 45.0, 55.0) for _ in range(times)]
     together = [
         compute_equivalence_p(Share.from_values(clustered(rng, 40, 30, 0.04, 0.45), terms), 45.0, 55.0)
@@ -465,10 +461,10 @@ def test_type_i_error_of_equivalence() -> None:
 )
 def test_power_of_shares_at_the_detectable_effect(clusters: int, each: int, correlation: float) -> None:
     rng = np.random.default_rng([clusters, each])
-    terms = groups(clusters, each) if clusters > 1 else None
+    terms = target_factor(clusters, each) if clusters > 1 else None
 
     def draw(share: float) -> Share:
-        return Share.from_values(clustered(rng, clusters, each, correlation, share), terms)  # type: ignore[arg-type]
+        return Share.from_values(clustered(rng, clusters, each, correlation, share), terms)
 
     effect = float(np.mean([compute_detectable_effect(draw(0.5), 0.05) for _ in range(100)]))
     power = rejections((draw(0.5 + effect / 100) for _ in range(1_000)), 50.0)

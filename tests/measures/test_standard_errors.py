@@ -1,18 +1,35 @@
 """Standard errors against statsmodels and SciPy, and their invariances."""
 
+from collections import Counter
+from itertools import combinations
+
 import numpy as np
 import pytest
 import statsmodels.api as sm
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from tests.measures.simulated import clustered, labels
-from tiltmeter.measures.standard_errors import Floats, Labels, StandardError, compute_standard_error
+from tests.measures.simulated import as_factor, clustered, labels, target_factor
+from tiltmeter.measures.estimates import Share, compute_two_sided_p
+from tiltmeter.measures.factors import Factors, Labels
+from tiltmeter.measures.standard_errors import Floats, StandardError, compute_standard_error
 
 
-def mean_standard_error(values: Floats, clusters: Labels | None = None) -> StandardError:
-    return compute_standard_error((values - values.mean()) / len(values), clusters)
+def mean_standard_error(values: Floats, factors: Factors | None = None) -> StandardError:
+    return compute_standard_error((values - values.mean()) / len(values), factors)
+
+
+def naive_df(groups: Labels, design_effect: float) -> float:
+    """Satterthwaite's effective number of clusters of unequal size, minus 1.
+
+    The variance of a cluster with n items is n + n (n - 1) r; r is the correlation that has this design effect.
+    """
+    sizes = list(Counter(groups.tolist()).values())
+    pairs = sum(n * (n - 1) for n in sizes)
+    r = min(1.0, max(0.0, (design_effect - 1) * sum(sizes) / pairs))
+    variances = [n + n * (n - 1) * r for n in sizes]
+    return max(1.0, sum(variances) ** 2 / sum(v**2 for v in variances) - 1)
 
 
 def clustered_error(values: Floats, clusters: Labels) -> float:
@@ -32,12 +49,22 @@ def test_clustered_standard_errors_match_statsmodels(seed: int) -> None:
     sizes = rng.integers(1, 40, 12)
     groups = np.repeat(np.array([f"term {number}" for number in range(12)], dtype=object), sizes)
     values = rng.normal(size=len(groups)) + np.repeat(rng.normal(size=12), sizes)
-    result = mean_standard_error(values, groups)
+    result = mean_standard_error(values, as_factor(groups))
     independent = stats.sem(values)
     assert clustered_error(values, groups) > independent
     assert result.value == pytest.approx(clustered_error(values, groups), rel=1e-12)
-    assert (result.df, result.clusters) == (11, 12)
+    assert (result.factor, result.clusters) == ("target", 12)
     assert result.design_effect == pytest.approx((result.value / independent) ** 2)
+    assert result.df == pytest.approx(naive_df(groups, result.design_effect))
+    assert 1 <= result.df < 11
+
+
+@pytest.mark.parametrize("correlation", [0.0, 0.1, 0.6])
+def test_clusters_of_equal_size_have_one_degree_of_freedom_less_than_clusters(correlation: float) -> None:
+    values = clustered(np.random.default_rng(2), 9, 12, correlation, 0.5)
+    result = mean_standard_error(values, target_factor(9, 12))
+    assert result.df == pytest.approx(8)
+    assert naive_df(labels(9, 12), result.design_effect) == pytest.approx(8)
 
 
 def test_without_its_small_sample_factor_statsmodels_is_smaller() -> None:
@@ -52,9 +79,8 @@ def test_without_its_small_sample_factor_statsmodels_is_smaller() -> None:
 def test_the_larger_of_the_two_standard_errors_is_used() -> None:
     """With negative correlation within clusters, the standard error for independent items is larger."""
     values = np.array([0.0, 100.0] * 30)
-    groups = labels(30, 2)
-    assert clustered_error(values, groups) == pytest.approx(0.0)
-    result = mean_standard_error(values, groups)
+    assert clustered_error(values, labels(30, 2)) == pytest.approx(0.0)
+    result = mean_standard_error(values, target_factor(30, 2))
     assert result.value == pytest.approx(stats.sem(values))
     assert (result.design_effect, result.df) == (1.0, 29)
 
@@ -66,13 +92,13 @@ def test_independent_standard_errors_match_scipy() -> None:
 
 def test_items_that_are_clusters_of_their_own_are_independent() -> None:
     values = np.random.default_rng(5).normal(size=20)
-    assert mean_standard_error(values, labels(20, 1)).value == pytest.approx(mean_standard_error(values).value)
-    assert mean_standard_error(values, labels(20, 1)).df == mean_standard_error(values).df
+    assert mean_standard_error(values, target_factor(20, 1)) == mean_standard_error(values)
 
 
 def test_a_single_cluster_has_one_degree_of_freedom() -> None:
     values = np.random.default_rng(5).normal(size=20)
-    assert mean_standard_error(values, labels(1, 20)) == StandardError(mean_standard_error(values).value, 1, 1)
+    expected = StandardError(pytest.approx(mean_standard_error(values).value), 1, 1, pytest.approx(1.0), "target")
+    assert mean_standard_error(values, target_factor(1, 20)) == expected
 
 
 def test_a_single_item_has_a_standard_error_of_zero_and_two_have_one_degree_of_freedom() -> None:
@@ -118,7 +144,7 @@ def test_clusters_within_strata() -> None:
     means = np.where(side == 1, values[:60].mean(), values[60:].mean())
     weights = np.where(side == 1, 1 / 60, -1 / 60)
     strata = np.where(side == 1, "m", "f").astype(object)
-    result = compute_standard_error(weights * (values - means), codes.astype(object), strata)
+    result = compute_standard_error(weights * (values - means), as_factor(codes.astype(object)), strata)
     kwds = {"groups": codes, "use_correction": False}
     fit = sm.OLS(values, np.column_stack([np.ones(120), side])).fit(cov_type="cluster", cov_kwds=kwds)
     assert result.value == pytest.approx(fit.bse[1] * np.sqrt(12 / 11))
@@ -136,16 +162,16 @@ def test_order_of_items_and_names_of_clusters_do_not_matter(seed: int) -> None:
     rng = np.random.default_rng(seed)
     groups = labels(7, 6)
     values = clustered(rng, 7, 6, 0.3, 0.6)
-    expected = mean_standard_error(values, groups)
+    expected = mean_standard_error(values, as_factor(groups))
     order = rng.permutation(len(values))
     renamed = np.array([f"{hash(name)} {name}" for name in groups], dtype=object)
     for result in (
-        mean_standard_error(values[order], groups[order]),
-        mean_standard_error(values, renamed),
-        mean_standard_error(100 - values, groups),
+        mean_standard_error(values[order], as_factor(groups[order])),
+        mean_standard_error(values, as_factor(renamed)),
+        mean_standard_error(100 - values, as_factor(groups)),
     ):
         assert result.value == pytest.approx(expected.value)
-        assert (result.df, result.clusters) == (expected.df, expected.clusters)
+        assert (result.df, result.clusters) == (pytest.approx(expected.df), expected.clusters)
         assert result.design_effect == pytest.approx(expected.design_effect)
 
 
@@ -153,6 +179,127 @@ def test_rounding_errors_count_as_zero_variance() -> None:
     """The mean of equal numbers may differ from them by rounding."""
     values = np.full(12, 0.1) + 0.2
     assert values.mean() != values[0]
-    assert mean_standard_error(values).value == mean_standard_error(values, labels(4, 3)).value == 0.0
+    assert mean_standard_error(values).value == mean_standard_error(values, target_factor(4, 3)).value == 0.0
     strata = np.array(["a"] * 6 + ["b"] * 6, dtype=object)
     assert compute_standard_error(values / 7, strata=strata).value == 0.0
+
+
+# Crossed factors
+
+
+def crossed_items(
+    seed: int, counts: dict[str, int], n: int = 400, spread: float = 0.7
+) -> tuple[Floats, dict[str, Labels]]:
+    """Values with a random effect of each label; labels of a factor are used unequally often."""
+    rng = np.random.default_rng(seed)
+    values, columns = rng.normal(size=n), {}
+    for name, count in counts.items():
+        codes = rng.choice(count, n, p=rng.dirichlet(np.full(count, 3.0)))
+        values += spread * rng.normal(size=count)[codes]
+        columns[name] = np.array([f"{name} {code}" for code in codes], dtype=object)
+    return values, columns
+
+
+def naive_cluster_variance(influence: Floats, keys: list[tuple[str, ...]]) -> float:
+    """G / (G - 1) times the sum of squares of the sums of clusters."""
+    sums: dict[tuple[str, ...], float] = {}
+    for number, key in zip(influence, keys, strict=True):
+        sums[key] = sums.get(key, 0.0) + float(number)
+    return len(sums) / (len(sums) - 1) * sum(total**2 for total in sums.values())
+
+
+def naive_crossed_variance(influence: Floats, columns: dict[str, Labels]) -> float:
+    """Inclusion and exclusion: plus for an odd number of factors, minus for an even number."""
+    total = 0.0
+    for size in range(1, len(columns) + 1):
+        for names in combinations(columns, size):
+            keys = list(zip(*(columns[name].tolist() for name in names), strict=True))
+            total += (1 if size % 2 else -1) * naive_cluster_variance(influence, keys)
+    return total
+
+
+COUNTS = {"target": 12, "word": 17, "template": 9}
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("names", [("target", "word"), ("target", "word", "template")])
+def test_crossed_factors_match_inclusion_and_exclusion(seed: int, names: tuple[str, ...]) -> None:
+    values, columns = crossed_items(seed, {name: COUNTS[name] for name in names})
+    result = mean_standard_error(values, Factors.from_labels(columns))
+    influence = (values - values.mean()) / len(values)
+    together = naive_crossed_variance(influence, columns)
+    single = {name: naive_crossed_variance(influence, {name: columns[name]}) for name in names}
+    independent = stats.sem(values) ** 2
+    dominant = max(single, key=lambda name: single[name])
+    assert together > max(single.values()) > independent
+    assert result.value**2 == pytest.approx(together)
+    assert result.design_effect == pytest.approx(together / independent)
+    assert (result.factor, result.clusters) == (dominant, COUNTS[dominant])
+    assert result.df == pytest.approx(naive_df(columns[dominant], single[dominant] / independent))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_two_crossed_factors_match_statsmodels(seed: int) -> None:
+    """With a constant only, each of the three small-sample factors of statsmodels is G / (G - 1)."""
+    values, columns = crossed_items(seed, {"target": 12, "word": 17})
+    codes = np.column_stack([np.unique(column.astype(str), return_inverse=True)[1] for column in columns.values()])
+    fit = sm.OLS(values, np.ones(len(values))).fit(cov_type="cluster", cov_kwds={"groups": codes})
+    assert mean_standard_error(values, Factors.from_labels(columns)).value == pytest.approx(float(fit.bse[0]))
+
+
+def test_crossed_factors_are_at_least_each_single_factor() -> None:
+    """The difference of inclusion and exclusion may be below the variance of one factor, or even negative."""
+    smaller = 0
+    for seed in range(40):
+        values, columns = crossed_items(seed, {"target": 10, "word": 14}, n=60, spread=0.2)
+        result = mean_standard_error(values, Factors.from_labels(columns))
+        singles = [mean_standard_error(values, as_factor(column)).value for column in columns.values()]
+        influence = (values - values.mean()) / len(values)
+        assert result.value >= max(singles)
+        smaller += naive_crossed_variance(influence, columns) < max(singles) ** 2
+    assert smaller > 5
+
+
+@pytest.mark.parametrize("stratified", [False, True])
+@given(st.integers(0, 10_000))
+@settings(max_examples=20, deadline=None)
+def test_order_of_items_and_of_factors_does_not_matter(stratified: bool, seed: int) -> None:
+    values, columns = crossed_items(seed, COUNTS, n=150)
+    columns["word"][::7] = None
+    # Clusters within strata: the items of a target and of a word are in one stratum.
+    strata = np.where(np.arange(150) % 2, "one", "other").astype(object) if stratified else None
+    if strata is not None:
+        columns = {
+            name: np.array([x and f"{s} {x}" for s, x in zip(strata, column, strict=True)], dtype=object)
+            for name, column in columns.items()
+        }
+    influence = (values - values.mean()) / len(values)
+    expected = compute_standard_error(influence, Factors.from_labels(columns), strata)
+    order = np.random.default_rng(seed).permutation(150)
+    factors = Factors.from_labels(dict(reversed(columns.items())))
+    result = compute_standard_error(influence[order], factors.where(order), None if strata is None else strata[order])
+    assert (result.factor, result.clusters) == (expected.factor, expected.clusters)
+    for name in ("value", "df", "design_effect"):
+        assert getattr(result, name) == pytest.approx(getattr(expected, name))
+
+
+def test_a_factor_with_too_few_clusters_is_named_although_another_is_larger() -> None:
+    values, columns = crossed_items(3, {"target": 20})
+    columns["template"] = np.array(["a", "b", "c", "d"] * 100, dtype=object)
+    result = mean_standard_error(values, Factors.from_labels(columns))
+    assert (result.factor, result.clusters) == ("template", 4)
+    assert result.value >= mean_standard_error(values, as_factor(columns["target"])).value
+
+
+def test_bias_of_words_rejects_too_often_if_only_targets_are_clusters() -> None:
+    """Bias is attached to words, which are spread over the targets at random; there is no bias over all words."""
+    rng, times, n = np.random.default_rng(7), 300, 600
+    targets, words = np.repeat(np.arange(30), 20).astype(object), rng.permuted(np.arange(n) % 40).astype(object)
+    one, both = as_factor(targets), Factors.from_labels({"target": targets, "word": words})
+    rejected = {"one": 0, "both": 0}
+    for _ in range(times):
+        values = 100.0 * (rng.random(n) < np.clip(0.5 + rng.normal(0, 0.2, 40), 0, 1)[words.astype(int)])
+        for name, factors in (("one", one), ("both", both)):
+            rejected[name] += compute_two_sided_p(Share.from_values(values, factors), 50.0) < 0.05
+    assert rejected["one"] / times > 0.15
+    assert rejected["both"] / times <= 0.07

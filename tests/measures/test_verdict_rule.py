@@ -15,10 +15,11 @@ from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
 from tests.measures.present import present
-from tests.measures.simulated import labels
+from tests.measures.simulated import target_factor
 from tests.support.messages import assert_mentions
 from tiltmeter.measures import association, gest, pairs
 from tiltmeter.measures.estimates import Mean, Ratio, Share
+from tiltmeter.measures.factors import Factors
 from tiltmeter.measures.looks import Look, index_looks
 from tiltmeter.measures.measure import Measure, get_measure
 from tiltmeter.measures.records import (
@@ -31,7 +32,7 @@ from tiltmeter.measures.records import (
     get_row_key,
     to_dicts,
 )
-from tiltmeter.measures.standard_errors import Labels, StandardError
+from tiltmeter.measures.standard_errors import StandardError
 from tiltmeter.measures.validity_rules import UNKNOWN
 from tiltmeter.measures.verdict import Verdict
 from tiltmeter.measures.verdict_rule import ALPHA, assign_verdicts, count_test_families, decide_verdict
@@ -61,14 +62,14 @@ def shares(
     view: str = "all",
     group: str = "all",
     margin: float | None = None,
-    clusters: Labels | None = None,
+    factors: Factors | None = None,
 ) -> Record:
-    """Build the record of a share with `ups` preferences for the stereotype, spread over clusters at random."""
+    """Build the record of a share with `ups` preferences for the stereotype, in random order if items have factors."""
     values = np.array([100.0] * ups + [0.0] * (n - ups))
-    if clusters is not None:
+    if factors is not None:
         values = values[np.random.default_rng(0).permutation(n)]
     return build_estimate_record(
-        key or Key(), part, view, group, measure, Share.from_values(values, clusters), n, margin
+        key or Key(), part, view, group, measure, Share.from_values(values, factors), n, margin
     )
 
 
@@ -161,10 +162,26 @@ def test_wide_intervals_can_be_significant() -> None:
 
 def test_too_few_under_five_targets() -> None:
     for targets, kind in ((3, "too few"), (4, "too few"), (5, "significant")):
-        result = verdict(shares(58 * targets, 60 * targets, clusters=labels(targets, 60)))
+        result = verdict(shares(58 * targets, 60 * targets, factors=target_factor(targets, 60)))
         assert result.kind == kind
         if targets < 5:
-            assert str(targets) in result.reason
+            assert_mentions(result.reason, f"{targets} targets")
+
+
+@pytest.mark.parametrize("few", ["target", "stereotype_word", "swapped_terms"])
+def test_too_few_names_the_factor_with_too_few_clusters(few: str) -> None:
+    """Also if another factor has a larger standard error."""
+    values, rng = np.repeat([100.0, 0.0], [580, 20]), np.random.default_rng(1)
+    others = Factors.from_labels({"template": np.repeat(np.arange(20), 30).astype(object)})
+    crossed = Factors.from_labels({**others.labels, few: rng.integers(0, 4, 600).astype(object)})
+    records = [
+        build_estimate_record(Key(), "all", "all", "all", SS, Share.from_values(values, factors), 600)
+        for factors in (others, crossed)
+    ]
+    assert [(record.factor, record.clusters) for record in records] == [("template", 20), (few, 4)]
+    verdicts = [verdict(record) for record in records]
+    assert [one.kind for one in verdicts] == ["significant", "too few"]
+    assert_mentions(verdicts[1].reason, f"4 {few.replace('_', ' ').removesuffix('s')}s,")
 
 
 def test_too_few_without_an_interval_gives_its_reason() -> None:
@@ -230,21 +247,21 @@ def test_not_interpretable_precedes_contradictory() -> None:
 
 
 def test_contradictory_precedes_too_few_targets() -> None:
-    four = labels(4, 250)
+    four = target_factor(4, 250)
     parts = [shares(990, 1_000, part="intrasentence"), shares(10, 1_000, part="intersentence")]
-    pooled = shares(500, 1_000, part=OVERALL, clusters=four)
+    pooled = shares(500, 1_000, part=OVERALL, factors=four)
     assert verdict(pooled).kind == "too few"
     assert verdict(pooled, *parts).kind == "contradictory"
 
 
 def test_too_few_targets_precedes_significant_and_no_bias() -> None:
-    few, enough = labels(4, 500), labels(10, 200)
-    assert verdict(shares(1_900, 2_000, clusters=enough)).kind == "significant"
-    assert verdict(shares(1_900, 2_000, clusters=few)).kind == "too few"
+    few, enough = target_factor(4, 500), target_factor(10, 200)
+    assert verdict(shares(1_900, 2_000, factors=enough)).kind == "significant"
+    assert verdict(shares(1_900, 2_000, factors=few)).kind == "too few"
     values = np.tile([100.0, 0.0], 2_000)
-    for groups, kind in ((labels(10, 400), "no bias"), (labels(4, 1_000), "too few")):
+    for factors, kind in ((target_factor(10, 400), "no bias"), (target_factor(4, 1_000), "too few")):
         record = build_estimate_record(
-            Key(), "intrasentence", "all", "all", SS, Share.from_values(values, groups), 4_000
+            Key(), "intrasentence", "all", "all", SS, Share.from_values(values, factors), 4_000
         )
         assert verdict(record).kind == kind
 

@@ -318,7 +318,8 @@ def _build_items(rows: pd.DataFrame) -> _Items:
         values = rows[name].astype(object).fillna("").to_numpy(dtype=object)
         first = np.empty(len(ids), dtype=object)
         first[item] = values
-        reject_rows(rows, first[item] != values, f"has another {name} than the other scores of its item")
+        same = (first[item] == values) | (pd.isna(first[item]) & pd.isna(values))
+        reject_rows(rows, ~same, f"has another {name} than the other scores of its item")
         labels[name] = first
     length = None
     if _LENGTH in rows.columns and rows[_LENGTH].notna().all():

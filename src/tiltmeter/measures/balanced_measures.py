@@ -49,7 +49,7 @@ def estimate_type_balanced_mean(
     influence = (values - means[codes]) / sizes[codes] / len(names)
     error = compute_standard_error(influence, factors, bias_types)
     effective = sizes / error.design_effect
-    if factors is not None:  # the design effect is itself an estimate, from few clusters for some bias types
+    if error.clusters is not None:  # the design effect is itself an estimate, from few clusters for some bias types
         effective *= float(ndtri((1 + LEVEL) / 2) / stdtrit(error.df, (1 + LEVEL) / 2)) ** 2
     return WeightedShares(np.full(len(names), 100.0 / len(names)), effective * means / 100.0, effective)
 

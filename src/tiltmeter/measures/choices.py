@@ -87,7 +87,7 @@ _VIEWS = ("bias_type", "target")
 _Filled = tuple[Floats, Floats, Floats]
 # _ATTRIBUTES: either all items of a data set have such an attribute, or no item has it. _PARTIAL: some items may have
 # it.
-_ATTRIBUTES = ("bias_type", "target", "template", "stereotype", "side")
+_ATTRIBUTES = ("bias_type", "target", "stereotype", "side")
 _PARTIAL = ("stereotype_name", "sub_stereotype", *FACTORS[1:])
 
 

@@ -185,8 +185,10 @@ class Mean:
         mean = float(values.mean())
         centred = values - mean
         scale = float(np.sqrt(np.mean(centred**2)))
-        skewness = float(np.mean(centred**3)) / scale**3 / math.sqrt(len(values)) if scale and factors is None else 0.0
-        return cls(mean, compute_standard_error(centred / len(values), factors), skewness)
+        error = compute_standard_error(centred / len(values), factors)
+        is_skewed = scale > 0 and error.clusters is None
+        skewness = float(np.mean(centred**3)) / scale**3 / math.sqrt(len(values)) if is_skewed else 0.0
+        return cls(mean, error, skewness)
 
     def compute_p_above(self, null: float) -> float:
         """See `Estimate`."""

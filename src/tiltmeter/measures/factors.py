@@ -7,6 +7,7 @@ StereoSet, to its target term and to its two words. `standard_errors` accounts f
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -21,8 +22,8 @@ class Factors:
     """The clusters of items by factor.
 
     `labels` maps the name of a factor to the label of each item. `codes` maps the names of one or more factors to the
-    index of each item's cluster: the items that share the labels of all these factors. An item without a label (None,
-    NaN or "") is a cluster of its own.
+    index of each item's cluster: the items that share the labels of all these factors. Indexes start at 0 and have no
+    gaps. An item without a label (None, NaN or "") is a cluster of its own.
 
     >>> words = np.array(["kind", "kind", None], dtype=object)
     >>> targets = np.array(["nurse", "cook", "cook"], dtype=object)
@@ -44,8 +45,12 @@ class Factors:
         """Select items by a mask or by their indexes."""
         return Factors(
             {name: labels[rows] for name, labels in self.labels.items()},
-            {names: codes[rows] for names, codes in self.codes.items()},
+            {names: _number(codes[rows]) for names, codes in self.codes.items()},
         )
+
+    def are_shared(self) -> bool:
+        """Tell whether two items are in the same cluster of a factor."""
+        return any(codes.max(initial=-1) + 1 < len(codes) for names, codes in self.codes.items() if len(names) == 1)
 
     def without(self, *dropped: str) -> "Factors | None":
         """Return the factors without those with these names; None if no factor remains."""
@@ -76,8 +81,13 @@ def _intersect(codes: Sequence[Codes]) -> Codes:
     """Return the index of each item's cluster if items of one cluster share the clusters of all factors."""
     joint = codes[0]
     for more in codes[1:]:
-        joint = pd.factorize(joint * (int(more.max(initial=0)) + 1) + more)[0].astype(np.intp)
+        joint = _number(joint * (int(more.max(initial=0)) + 1) + more)
     return joint
+
+
+def _number(labels: NDArray[Any]) -> Codes:
+    """Return an index for each label: 0 for the first label and its repetitions, and so on; -1 for None."""
+    return np.asarray(pd.factorize(labels)[0], dtype=np.intp)
 
 
 def build_factors(columns: Mapping[str, Labels], names: Iterable[str]) -> Factors | None:
@@ -95,7 +105,7 @@ def _encode(labels: Labels) -> Codes:
     """Return the index of each item's cluster; items without a label have indexes of their own."""
     known = labels.copy()
     known[_are_missing(labels)] = None
-    codes: Codes = pd.factorize(known)[0].astype(np.intp)
+    codes = _number(known)
     alone = codes < 0
     codes[alone] = codes.max(initial=-1) + 1 + np.arange(int(alone.sum()))
     return codes

@@ -287,7 +287,7 @@ class _Group:
         return _Group(np.ones_like(self.gendered), np.where(self.gendered > 0, self.masculine, float(masculine)))
 
     @property
-    def bounds(self) -> dict[str, float]:
+    def bounds(self) -> dict[str, Any]:
         """The fields of a record with the worst cases of translations without a gender; empty if all have one."""
         if self.n == len(self.gendered):
             return {}

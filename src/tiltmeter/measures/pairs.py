@@ -45,6 +45,9 @@ from tiltmeter.measures.validity_rules import MAX_TIES, MAX_UNKNOWN, limit_ties,
 FEWEST_FOR_S_JSD = 60
 # If a single pair has more than this share of the sum of squared deviations, the mean has no interval.
 MOST_OF_ONE_PAIR = 0.5
+_TEMPLATE = "template"
+# What pairs share: the template, and the terms in which the two sentences differ.
+FACTORS = (_TEMPLATE, "swapped_terms")
 
 
 def _compute_cps(roles: Roles) -> Floats:

@@ -15,7 +15,12 @@ from scipy.special import betainc, stdtr, stdtrit
 from tiltmeter.measures.estimates import LEVEL
 from tiltmeter.measures.factors import Codes, Factors, Labels
 from tiltmeter.measures.measure import Quantity
-from tiltmeter.measures.standard_errors import Floats, compute_effective_clusters
+from tiltmeter.measures.standard_errors import (
+    FEWEST_CLUSTERS,
+    Floats,
+    compute_effective_clusters,
+    get_cluster_strata,
+)
 
 _PERCENT = 100.0
 # Variances below this number are rounding errors and count as zero, as in `standard_errors`.
@@ -53,16 +58,17 @@ def compute_difference_p_values(quantity: Quantity, left: Floats, right: Floats,
         weights = quantity.values.weights(strata, items.sides)
         if min(np.bincount(pd.factorize(strata)[0])) < 2:
             return np.ones((len(left), len(right)))  # no test is possible if a stratum has no variance
+    factors = items.factors if items.factors is not None and items.factors.are_shared() else None
     influences = [_compute_influences(values, weights, strata) for values in (left, right)]
     gaps = (left @ weights)[:, None] - (right @ weights)[None, :]
-    variance, df, effect = _compute_variances(influences[0], influences[1], items.factors, strata)
+    variance, df, effect = _compute_variances(influences[0], influences[1], factors, strata)
     error = np.sqrt(variance)
     with np.errstate(divide="ignore", invalid="ignore"):
         t = np.where(error > 0, gaps / error, 0.0)
     tails = [stdtr(df, -t), stdtr(df, t)]
     if quantity.values.preference:
-        tails = _apply_mcnemar(tails, left, right, gaps, df, effect, clustered=items.factors is not None)
-    elif strata is None and items.factors is None:
+        tails = _apply_mcnemar(tails, left, right, gaps, df, effect, clustered=factors is not None)
+    elif strata is None and factors is None:
         tails = _correct_skewness(tails, left, right, t, df)
     p_values = np.minimum(1.0, 2 * np.minimum(tails[0], tails[1]))
     # Differences without variance, such as those of equal rows, are not significant.
@@ -91,30 +97,38 @@ def _compute_variances(
     independent, df = _compute_strata_variances(left, right, strata)
     if factors is None:
         return independent, df, np.ones_like(independent)
-    together, largest = np.zeros_like(independent), np.full_like(independent, -np.inf)
+    together, total, dominant = np.zeros_like(independent), independent, np.full_like(independent, -np.inf)
+    counts = {names: int(codes.max(initial=-1)) + 1 for names, codes in factors.codes.items()}
+    shared = {names: min(count, FEWEST_CLUSTERS) for names, count in counts.items() if _is_shared(names, count, left)}
     for names, codes in factors.codes.items():
         variance, own_df = _compute_grouped_variances(left, right, codes, strata, independent)
         together += (-1) ** (len(names) + 1) * variance
-        if len(names) == 1:
+        if names in shared:
             floored = np.maximum(independent, variance)
-            df = np.where(floored > largest, own_df, df)
-            largest = np.maximum(largest, floored)
-    total = np.maximum(largest, together)
+            total = np.maximum(total, floored)
+            if shared[names] == min(shared.values()):
+                dominates = (floored > dominant) | ((floored == dominant) & (own_df < df))
+                df, dominant = np.where(dominates, own_df, df), np.where(dominates, floored, dominant)
+    total = np.maximum(total, together)
     with np.errstate(divide="ignore", invalid="ignore"):
         return total, df, np.where(independent > 0, total / independent, 1.0)
+
+
+def _is_shared(names: tuple[str, ...], count: int, values: Floats) -> bool:
+    return len(names) == 1 and count < values.shape[1]
 
 
 def _compute_grouped_variances(
     left: Floats, right: Floats, codes: Codes, strata: Labels | None, independent: Floats
 ) -> tuple[Floats, Floats]:
     """Return the variance and the degrees of freedom of each difference for clusters with these indexes."""
-    _, firsts, clusters, sizes = np.unique(codes, return_index=True, return_inverse=True, return_counts=True)
+    sizes = np.bincount(codes)
     if len(sizes) < 2:
         return independent, np.ones_like(independent)
     indicator = np.zeros((len(codes), len(sizes)))
-    indicator[np.arange(len(codes)), clusters] = 1.0
+    indicator[np.arange(len(codes)), codes] = 1.0
     clustered, df = _compute_strata_variances(
-        left @ indicator, right @ indicator, None if strata is None else strata[firsts]
+        left @ indicator, right @ indicator, None if strata is None else get_cluster_strata(codes, strata)
     )
     with np.errstate(divide="ignore", invalid="ignore"):
         effect = np.where(independent > 0, np.maximum(1.0, clustered / independent), 1.0)

@@ -6,7 +6,6 @@ as g_s and S_JSD, have no worst case.
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import Any
 
 from tiltmeter.measures.estimates import Interval, Mean, compute_equivalence_p
 from tiltmeter.measures.measure import Measure, get_measure
@@ -48,22 +47,22 @@ def _widen(record: Record, count: int) -> Record:
         (1 - share) * (record.value if value is None else value) + share * bound
         for value, bound in zip(given, measure.bounds, strict=True)
     )
-    return replace(
-        record,
-        missing=1 - (1 - (record.missing or 0.0)) * (1 - share),
-        lowest_possible=lowest,
-        highest_possible=highest,
-        **_compute_p_values(record, measure, (lowest, highest)),
-    )
+    missing = 1 - (1 - (record.missing or 0.0)) * (1 - share)
+    widened = replace(record, missing=missing, lowest_possible=lowest, highest_possible=highest)
+    return _raise_p_values(widened, measure, (lowest, highest))
 
 
-def _compute_p_values(record: Record, measure: Measure, ends: Interval) -> dict[str, Any]:
-    """Return the p-values of the worst case, which are at least those of the record."""
+def _raise_p_values(record: Record, measure: Measure, ends: Interval) -> Record:
+    """Return the record with the p-values of the worst case, which are at least those of the record."""
     error = StandardError(record.standard_error or 0.0, max(1, record.df or record.n - 1), record.clusters)
     lowest, highest = (Mean(end, error) for end in ends)
     ideal, (low, high) = record.ideal or 0.0, measure.limits(record.margin or 0.0)
     biased = 2 * min(lowest.compute_p_above(ideal), highest.compute_p_below(ideal))
     equivalent = max(compute_equivalence_p(lowest, low, high), compute_equivalence_p(highest, low, high))
     beyond = min(lowest.compute_p_above(high), highest.compute_p_below(low))
-    worst = {"p_value": min(1.0, biased), "p_equivalence": equivalent, "p_beyond": beyond}
-    return {name: max(p_value, getattr(record, name) or 0.0) for name, p_value in worst.items()}
+    return replace(
+        record,
+        p_value=max(min(1.0, biased), record.p_value or 0.0),
+        p_equivalence=max(equivalent, record.p_equivalence or 0.0),
+        p_beyond=max(beyond, record.p_beyond or 0.0),
+    )

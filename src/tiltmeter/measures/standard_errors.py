@@ -62,7 +62,7 @@ def compute_standard_error(
     """
     variance, df = _compute_strata_variance(influence, strata)
     independent = StandardError(float(np.sqrt(variance)), df)
-    if factors is None:
+    if factors is None or not factors.are_shared():
         return independent
     groupings = {
         names: _compute_grouping(independent, codes, influence, strata) for names, codes in factors.codes.items()
@@ -72,8 +72,6 @@ def compute_standard_error(
         for names, grouping in groupings.items()
         if len(names) == 1 and grouping.count != len(influence)
     ]
-    if not shared:
-        return independent
     # The factor with the largest standard error, or one with too few clusters.
     dominant = min(shared, key=lambda error: (min(error.clusters or 0, FEWEST_CLUSTERS), -error.value, error.df))
     together = sum((-1) ** (len(names) + 1) * grouping.variance for names, grouping in groupings.items())
@@ -93,17 +91,21 @@ class _Grouping:
 
 
 def _compute_grouping(independent: StandardError, codes: Codes, influence: Floats, strata: Labels | None) -> _Grouping:
-    _, firsts, clusters, sizes = np.unique(codes, return_index=True, return_inverse=True, return_counts=True)
+    sizes = np.bincount(codes)
     count = len(sizes)
     if count < 2:
         return _Grouping(independent.value**2, independent.value, 1, count)
-    sums = np.bincount(clusters, influence).astype(np.float64)
-    # A cluster is assigned to the stratum of its first item.
-    variance, df = _compute_strata_variance(sums, None if strata is None else strata[firsts])
+    sums = np.bincount(codes, influence).astype(np.float64)
+    variance, df = _compute_strata_variance(sums, None if strata is None else get_cluster_strata(codes, strata))
     error = max(independent.value, float(np.sqrt(variance)))
     effect = error**2 / independent.value**2 if independent.value > 0 else 1.0
     lost = count - float(compute_effective_clusters(sizes.astype(np.float64), np.array([effect]))[0])
     return _Grouping(variance, error, max(1.0, df - lost), count)
+
+
+def get_cluster_strata(codes: Codes, strata: Labels) -> Labels:
+    """Return the stratum of each cluster: that of its first item."""
+    return strata[np.unique(codes, return_index=True)[1]]
 
 
 def compute_effective_clusters(sizes: Floats, effects: Floats) -> Floats:
@@ -123,7 +125,7 @@ def compute_effective_clusters(sizes: Floats, effects: Floats) -> Floats:
         return np.full_like(effects, len(sizes))
     correlations = np.clip((effects - 1) * sizes.sum() / pairs.sum(), 0.0, 1.0)
     totals = sizes.sum() + correlations * pairs.sum()
-    squares = np.sum(sizes**2) + 2 * correlations * np.sum(sizes * pairs) + correlations**2 * np.sum(pairs**2)
+    squares = sizes @ sizes + 2 * correlations * (sizes @ pairs) + correlations**2 * (pairs @ pairs)
     return np.asarray(totals**2 / squares)
 
 

@@ -220,7 +220,7 @@ def _is_significant(record: Record) -> bool:
 
 
 def _describe_few_clusters(count: int, factor: str) -> str:
-    return f"the items have only {count} {name_clusters([factor], count)}, and five are needed"
+    return f"the items have only {count} {name_clusters([factor] if factor else [], count)}, and five are needed"
 
 
 def _get_direction(record: Record) -> VerdictDirection:

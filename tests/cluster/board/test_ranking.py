@@ -58,9 +58,9 @@ def test_p_values_are_those_of_compared_cells(folder: Path, part: str) -> None:
 
     def p_value(one: int, other: int) -> float:
         left, right = (compared[number].values(quantity, items) for number in (one, other))
-        labels, clusters = compared[0].labels(quantity, items), compared[0].clusters(quantity, items)
+        labels, factors = compared[0].labels(quantity, items), compared[0].factors(quantity, items)
         tested = (
-            compute_contrast(quantity, left, side, labels, clusters) for side in (right, 2 * quantity.ideal - right)
+            compute_contrast(quantity, left, side, labels, factors) for side in (right, 2 * quantity.ideal - right)
         )
         return max(each.p_value for each in tested)
 
@@ -94,12 +94,14 @@ def test_item_values_are_those_of_cells(folder: Path, part: str) -> None:
     items = compared.items(values.quantity)
     assert sorted(values.values) == pytest.approx(sorted(compared.values(values.quantity, items)[0]))
     assert len(values.items) == len(items)
-    for ours, theirs in (
-        (values.labels, compared.labels(values.quantity, items)),
-        (values.clusters, compared.clusters(values.quantity, items)),
-    ):
+    labels, factors = compared.labels(values.quantity, items), compared.factors(values.quantity, items)
+    columns = [(values.labels, labels)]
+    if factors is not None and values.factors is not None:
+        columns += [(values.factors.labels[name], column) for name, column in factors.labels.items()]
+    assert (values.factors is None) == (factors is None)
+    for ours, theirs in columns:
         assert (ours is None) == (theirs is None)
-        assert ours is None or sorted(map(str, ours)) == sorted(map(str, theirs))
+        assert ours is None or theirs is None or sorted(map(str, ours)) == sorted(map(str, theirs))
 
 
 def test_the_reference_is_the_least_biased_unless_another_is_named(folder: Path) -> None:

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 
 from tiltmeter.measures.estimates import PERCENT, Share
+from tiltmeter.measures.factors import build_factors
 from tiltmeter.measures.item_contributions import ItemValues, Roles, Strength
 from tiltmeter.measures.measure import Measure
 from tiltmeter.measures.records import (
@@ -45,7 +46,7 @@ BLANK_SCORE = Measure(
             NEEDS_ROLES,
             preference,
             preference=True,
-            clusters=("topic",),
+            factors=("topic",),
             strengths=(Strength(NEEDS_ROLES, "difference"),),
         ),
     ),
@@ -68,12 +69,13 @@ def _records(key: RecordKey, rows: pd.DataFrame, margin: float | None, intervals
     table = rows.pivot(index="item", columns="role", values="score").sort_index()
     topics = rows.drop_duplicates("item").set_index("item")["topic"].loc[table.index].to_numpy(dtype=object)
     values = preference({role: table[role].to_numpy(dtype=float) for role in NEEDS_ROLES})[0]
+    factors = build_factors({"topic": topics}, ["topic"])
     groups = [("all", "all", np.ones(len(values), dtype=bool))]
     groups += [("topic", topic, topics == topic) for topic in sorted(set(topics))]
     for view, group, members in groups:
         group_values = values[members]
         if intervals:
-            share = Share.from_values(group_values, topics if view == "all" else None)
+            share = Share.from_values(group_values, factors if view == "all" else None)
             yield build_estimate_record(key, key.part, view, group, BLANK_SCORE, share, len(group_values), margin)
         else:
             yield build_record(key, key.part, view, group, BLANK_SCORE, float(group_values.mean()), len(group_values))

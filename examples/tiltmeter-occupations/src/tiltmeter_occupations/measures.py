@@ -39,7 +39,7 @@ OCCUPATION_CORRELATION = Measure(
     columns=("occupation correlation",),
     statement=lambda value: f"the preference for `she` and the percentage of women have a correlation of {value:.2f}",
     # A correlation is computed from all items together, so the contribution of an item is its influence.
-    items=(build_joint_values(NEEDS_ROLES, NEEDS_COLUMNS, correlate_ranks, clusters=("occupation",)),),
+    items=(build_joint_values(NEEDS_ROLES, NEEDS_COLUMNS, correlate_ranks, factors=("occupation",)),),
     figures=("occupation-scatter",),
 )
 MEASURES = (OCCUPATION_CORRELATION,)
