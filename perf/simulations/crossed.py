@@ -21,7 +21,6 @@ from perf.simulations.structures import (
     flip,
     get_mirror,
     load_gest,
-    load_pairs,
     load_structure,
     load_words,
     make_words,
@@ -334,10 +333,14 @@ def list_words() -> dict[str, Load]:
     return {"de": _load_german, "en": _load_english, **kinds, **samples}
 
 
+def _load_pairs() -> Structure:
+    return load_structure("crows-pairs", None, "en", None)
+
+
 def list_pairs() -> dict[str, Load]:
     """Return items of CrowS-Pairs: all, of one bias type, and samples."""
-    kinds = {kind: select(load_pairs, kind) for kind in ("race-color", "socioeconomic", "gender")}
-    return {"all": load_pairs, **kinds, **{f"n={n}": select(load_pairs, n=n) for n in (100, 400)}}
+    kinds = {kind: select(_load_pairs, kind) for kind in ("race-color", "socioeconomic", "gender")}
+    return {"all": _load_pairs, **kinds, **{f"n={n}": select(_load_pairs, n=n) for n in (100, 400)}}
 
 
 def settings() -> Iterator[Setting]:
@@ -374,7 +377,7 @@ def list_word_settings(items: str, load: Load) -> Iterator[Setting]:
 def list_other_settings() -> Iterator[Setting]:
     """Yield the settings of verdicts on other data sets."""
     for items, load in list_pairs().items():
-        for name, effects in list_nulls(("more_words", "less_words"), *WORDS_OF_PAIRS).items():
+        for name, effects in list_nulls(("more_terms", "less_terms"), *WORDS_OF_PAIRS).items():
             yield Setting("crossed", ("CPS", name, items), share_with_effects(load, effects))
     for name, effects in list_nulls(("template", "names")).items():
         load = _load("kobbq", "ko", "template")

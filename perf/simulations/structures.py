@@ -17,8 +17,6 @@ import tiltmeter
 from perf.simulations.runner import Rng
 from tiltmeter.datasets.dataset_loader import load
 from tiltmeter.forms import get_item_form
-from tiltmeter.forms.pairs import PairItem
-from tiltmeter.forms.word_difference import find_swapped_words
 from tiltmeter.measures.factors import Codes, Factors
 from tiltmeter.measures.standard_errors import Floats
 
@@ -144,16 +142,6 @@ def _build_structure(name: str, source: tuple[str, str | None, str], former: str
 def load_structure(name: str, part: str | None, language: str, former: str | None) -> Structure:
     """Return the structure of a data set without answers."""
     return _build_structure(f"{name}:{language}", (name, part, language), former)[0]
-
-
-@cache
-def load_pairs() -> Structure:
-    """Return CrowS-Pairs with two more columns: the swapped words of each sentence."""
-    structure = load_structure("crows-pairs", None, "en", None)
-    assert structure.columns is not None
-    swapped = [find_swapped_words(item.more, item.less) for item in load("crows-pairs") if isinstance(item, PairItem)]
-    more, less = zip(*swapped, strict=True)
-    return replace(structure, columns=structure.columns.assign(more_words=more, less_words=less))
 
 
 @cache

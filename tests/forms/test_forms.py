@@ -162,9 +162,8 @@ def test_the_columns_of_the_table_of_scores() -> None:
     difference = len("She smiled.") - len("She frowned at him.")
     no_words = dict.fromkeys(words, "")
     assert get_item_form(INTER).attributes(INTER) == {**same, **no_words, "length_difference": difference}
-    pair = get_item_form(PAIR).attributes(PAIR)
-    assert pair.pop("swapped_terms").count(" | ") == 1
-    assert pair == {"bias_type": "gender", "direction": "stereo"}
+    terms = {"more_terms": "aunt", "less_terms": "uncle"}
+    assert get_item_form(PAIR).attributes(PAIR) == {"bias_type": "gender", "direction": "stereo", **terms}
     winobias = {"occupation": "gardener", "occupation_gender": "male", "template": ""}
     assert get_item_form(WINOBIAS).attributes(WINOBIAS) == winobias
 

@@ -168,8 +168,10 @@ def test_too_few_under_five_targets() -> None:
             assert_mentions(result.reason, f"{targets} targets")
 
 
-@pytest.mark.parametrize("few", ["target", "stereotype_word", "swapped_terms"])
-def test_too_few_names_the_factor_with_too_few_clusters(few: str) -> None:
+@pytest.mark.parametrize(
+    ("few", "noun"), [("target", "targets"), ("stereotype_word", "stereotype words"), ("entity", "entities")]
+)
+def test_too_few_names_the_factor_with_too_few_clusters(few: str, noun: str) -> None:
     """Also if another factor has a larger standard error."""
     values, rng = np.repeat([100.0, 0.0], [580, 20]), np.random.default_rng(1)
     others = Factors.from_labels({"template": np.repeat(np.arange(20), 30).astype(object)})
@@ -181,7 +183,7 @@ def test_too_few_names_the_factor_with_too_few_clusters(few: str) -> None:
     assert [(record.factor, record.clusters) for record in records] == [("template", 20), (few, 4)]
     verdicts = [verdict(record) for record in records]
     assert [one.kind for one in verdicts] == ["significant", "too few"]
-    assert_mentions(verdicts[1].reason, f"4 {few.replace('_', ' ').removesuffix('s')}s,")
+    assert_mentions(verdicts[1].reason, f"4 {noun},")
 
 
 def test_too_few_without_an_interval_gives_its_reason() -> None:

@@ -14,7 +14,7 @@ LEAST_COVERAGE = 50.0
 MOST_BY_PLACE = 50.0
 # The percentage of meaningful choices if a model guesses among two meaningful options and one unrelated option.
 SENSE_BY_CHANCE = 200 / 3
-FACTORS = ("target", "template", "stereotype_word", "anti_stereotype_word", "swapped_terms", "names", "idea")
+FACTORS = ("target", "template", "stereotype_word", "anti_stereotype_word", "more_terms", "less_terms", "names", "idea")
 
 
 def require_coverage(percentage: float) -> ValidityRule:

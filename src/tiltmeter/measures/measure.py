@@ -203,7 +203,8 @@ def name_clusters(columns: Sequence[str], count: int = 2) -> str:
 # The nouns of columns that are not nouns themselves: singular and plural.
 _NOUNS = {
     "anti_stereotype_word": ("anti-stereotype word", "anti-stereotype words"),
-    "swapped_terms": ("swapped terms", "pairs of swapped terms"),
+    "more_terms": ("term of the more stereotypical sentence", "terms of the more stereotypical sentences"),
+    "less_terms": ("term of the less stereotypical sentence", "terms of the less stereotypical sentences"),
     "names": ("two people", "pairs of people"),
     "idea": ("English original", "English originals"),
 }

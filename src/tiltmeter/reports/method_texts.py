@@ -11,8 +11,8 @@ def describe_factors(quantities: Iterable[Quantity]) -> str:
     """Return a clause that says which factors of items the intervals account for; empty if there are none.
 
     >>> from tiltmeter.measures.measure import list_quantities
-    >>> describe_factors(list_quantities(["more", "less"], []))
-    ', with what items share: template or swapped terms'
+    >>> describe_factors(list_quantities(["stereotype", "anti-stereotype"], []))
+    ', with what items share: target or stereotype word or anti-stereotype word'
     """
     columns = dict.fromkeys(name for quantity in quantities for name in quantity.values.factors)
     return f", with what items share: {name_clusters(list(columns), 1)}" if columns else ""
