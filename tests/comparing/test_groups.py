@@ -9,6 +9,7 @@ import pytest
 from scipy import stats
 
 import tiltmeter
+from tests.measures.simulated import naive_df
 from tests.runs.made import association_scores, chosen_scores, gest_scores, pair_scores, run, saved
 from tests.support.messages import assert_mentions, raises_mentioning
 from tiltmeter.comparing.attributes import AttributeValue, DescribedModel, ModelAttributes
@@ -118,7 +119,9 @@ def test_the_interval_over_members_adds_how_members_differ() -> None:
     between, items = sum(members), found.contrast.standard_error**2
     variance = max(between + items - noise, between, items)
     of_members = members[0] ** 2 / 5 + members[1] ** 2 / 4
-    df = variance**2 / (of_members + items**2 / 19)  # 20 targets
+    targets = (np.arange(30) % 20).astype(object)
+    differences = answers[::2].mean(axis=0) - answers[1::2].mean(axis=0)
+    df = variance**2 / (of_members + items**2 / naive_df(targets, items / stats.sem(differences) ** 2))
     reach = stats.t.ppf(0.975, df) * np.sqrt(variance)
     assert found.over_members is not None
     assert found.over_members.low == pytest.approx(found.contrast.difference - reach)

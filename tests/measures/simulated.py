@@ -1,5 +1,7 @@
 """Simulated item values with known parameters."""
 
+from collections import Counter
+
 import numpy as np
 from scipy.special import ndtri
 
@@ -34,6 +36,18 @@ def target_factor(clusters: int, each: int) -> Factors:
 def as_factor(labels: Labels, name: str = "target") -> Factors:
     """A single factor with these labels."""
     return Factors.from_labels({name: labels})
+
+
+def naive_df(groups: Labels, design_effect: float) -> float:
+    """Satterthwaite's effective number of clusters of unequal size, minus 1.
+
+    The variance of a cluster with n items is n + n (n - 1) r; r is the correlation that has this design effect.
+    """
+    sizes = list(Counter(groups.tolist()).values())
+    pairs = sum(n * (n - 1) for n in sizes)
+    r = min(1.0, max(0.0, (design_effect - 1) * sum(sizes) / pairs))
+    variances = [n + n * (n - 1) * r for n in sizes]
+    return max(1.0, sum(variances) ** 2 / sum(v**2 for v in variances) - 1)
 
 
 def two_answers(

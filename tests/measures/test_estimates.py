@@ -11,7 +11,7 @@ from scipy.optimize import brentq
 from statsmodels.stats.proportion import confint_proportions_2indep, proportion_confint
 from statsmodels.stats.weightstats import ttost_ind, ttost_paired
 
-from tests.measures.simulated import as_factor, clustered, percentages, skewed, target_factor
+from tests.measures.simulated import as_factor, clustered, labels, percentages, skewed, target_factor
 from tiltmeter.measures.estimates import (
     LEVEL,
     Estimate,
@@ -569,10 +569,9 @@ def test_mirrored_items_have_mirrored_intervals(seed: int) -> None:
 def test_the_order_of_items_and_the_names_of_clusters_do_not_matter(seed: int) -> None:
     rng = np.random.default_rng(seed)
     clusters, each = int(rng.integers(2, 10)), int(rng.integers(1, 10))
-    groups = target_factor(clusters, each)
-    order = rng.permutation(clusters * each)
-    labels = groups.labels["target"]
-    renamed = Factors.from_labels({"target": np.array([name[::-1] for name in labels], dtype=object)[order]})
+    terms = labels(clusters, each)
+    groups, order = as_factor(terms), rng.permutation(len(terms))
+    renamed = as_factor(np.array([name[::-1] for name in terms], dtype=object)[order])
     preferences = clustered(rng, clusters, each, 0.3, 0.6)
     numbers = skewed(rng, clusters * each)
     signs = rng.choice([-100.0, -50.0, 0.0, 100.0], clusters * each)

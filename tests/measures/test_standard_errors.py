@@ -1,6 +1,5 @@
 """Standard errors against statsmodels and SciPy, and their invariances."""
 
-from collections import Counter
 from itertools import combinations
 
 import numpy as np
@@ -10,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from tests.measures.simulated import as_factor, clustered, labels, target_factor
+from tests.measures.simulated import as_factor, clustered, labels, naive_df, target_factor
 from tiltmeter.measures.estimates import Share, compute_two_sided_p
 from tiltmeter.measures.factors import Factors, Labels
 from tiltmeter.measures.standard_errors import Floats, StandardError, compute_standard_error
@@ -18,18 +17,6 @@ from tiltmeter.measures.standard_errors import Floats, StandardError, compute_st
 
 def mean_standard_error(values: Floats, factors: Factors | None = None) -> StandardError:
     return compute_standard_error((values - values.mean()) / len(values), factors)
-
-
-def naive_df(groups: Labels, design_effect: float) -> float:
-    """Satterthwaite's effective number of clusters of unequal size, minus 1.
-
-    The variance of a cluster with n items is n + n (n - 1) r; r is the correlation that has this design effect.
-    """
-    sizes = list(Counter(groups.tolist()).values())
-    pairs = sum(n * (n - 1) for n in sizes)
-    r = min(1.0, max(0.0, (design_effect - 1) * sum(sizes) / pairs))
-    variances = [n + n * (n - 1) * r for n in sizes]
-    return max(1.0, sum(variances) ** 2 / sum(v**2 for v in variances) - 1)
 
 
 def clustered_error(values: Floats, clusters: Labels) -> float:

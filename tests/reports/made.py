@@ -73,7 +73,7 @@ def association_records(
     """The records of one part in one language, without verdicts."""
     return [
         record("LMS", lms, 1.4, **measured_fields),  # type: ignore[arg-type]
-        record("SS", ss, half, clusters=clusters, **measured_fields),  # type: ignore[arg-type]
+        record("SS", ss, half, clusters=clusters, factor="target", **measured_fields),  # type: ignore[arg-type]
         record("SS as published", ss if published is None else published, half, **measured_fields),  # type: ignore[arg-type]
         record("ICAT", 68.6, 3.7, **measured_fields),  # type: ignore[arg-type]
         record("ties", float(ties), **measured_fields),  # type: ignore[arg-type]

@@ -10,7 +10,7 @@ from tests.reports.made import record, translations
 from tests.runs.made import chosen_scores, gest_scores, half_sensible_scores, run
 from tests.support.messages import assert_mentions
 from tiltmeter.measures.records import Record
-from tiltmeter.measures.verdict_rule import assign_verdicts
+from tiltmeter.measures.verdict_rule import WHOLE_RUN, assign_verdicts
 from tiltmeter.reports.record_rows import build_rows
 from tiltmeter.reports.verdict_text import Headline, build_headlines, describe_verdict, list_summary_verdicts
 
@@ -87,7 +87,7 @@ def test_what_a_headline_claims(
 def test_parts_that_contradict_each_other_are_not_pooled_into_a_lead() -> None:
     scores = chosen_scores(ss={"intrasentence": 60.0, "intersentence": 40.0}, n=600)
     summary = headline(run(scores).records)
-    assert_mentions(summary.lead, "towards stereotypes in English", "against stereotypes in English")
+    assert_mentions(summary.lead, "towards stereotypes, beyond", "against stereotypes, beyond")
     assert_mentions(summary.lead, "English (intrasentence)", "English (intersentence)")
 
 
@@ -122,7 +122,7 @@ def test_parts_with_different_types_of_answers_are_named() -> None:
 
 def test_an_uninterpretable_part_is_named_in_place_of_the_pooled_row() -> None:
     summary = headline(run(half_sensible_scores(ss=60.0, n=600)).records)
-    assert_mentions(summary.lead, "towards stereotypes in English (intrasentence)")
+    assert_mentions(summary.lead, "towards stereotypes", "in English (intrasentence)")
     assert_mentions(summary.lead, "not interpretable in English (intersentence)")
     assert "not interpretable" in summary.lead.rpartition(";")[2]
     assert summary.lead.count("English") == 2
@@ -143,7 +143,9 @@ def test_one_model_in_several_languages() -> None:
             *association(part="overall", language="es", ss=40.0),
         ]
     )
-    assert_mentions(summary.lead, "towards stereotypes in English", "5 points in Spanish", "5 points in German")
+    assert_mentions(
+        summary.lead, "towards stereotypes", "5 points in English", "5 points in Spanish", "5 points in German"
+    )
     assert_mentions(summary.lead, "not interpretable in Turkish")
     (largest,) = (sentence for sentence in summary.more if sentence.startswith("The largest"))
     assert "gpt2 in Spanish" in largest  # Turkish would be farther, but means nothing
@@ -177,7 +179,7 @@ def test_many_tests_are_corrected_for() -> None:
     assert "significant" in alone.lead
     languages = ("de", "en", "es", "fr", "tr")
     many = [r for language in languages for r in association(ss=52.0, half=1.9, part="overall", language=language)]
-    assert "significant" not in sentences_of(headline(many))
+    assert "significant" not in sentences_of(headline(assign_verdicts(many, WHOLE_RUN)))
 
 
 def test_a_sample_is_named_first() -> None:

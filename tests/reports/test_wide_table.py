@@ -255,5 +255,5 @@ def test_show_takes_several_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 
 def test_runs_without_numbers_are_said_to_be_empty() -> None:
-    with raises_mentioning(UsageError, "no results", "`tiltmeter run`"):
+    with raises_mentioning(UsageError, "no numbers", "`tiltmeter run`"):
         build_wide_tables([])
