@@ -54,7 +54,7 @@ def record(
     if half is None:
         margin = known.margin if why else None
         return build_record(measured, part, view, group, known, value, n, why=why, margin=margin, kind=kind)
-    spread = StandardError(half / 1.959964, 1e9, clusters)
+    spread = StandardError(half / 1.959964, 1e9, clusters, factor="target" if clusters else "")
     estimate = Ratio(Mean(float(np.log(value)), spread)) if known.ratio else Mean(value, spread)
     tested = known.margin is not None
     return replace(build_estimate_record(measured, part, view, group, known, estimate, n, tested=tested), kind=kind)
@@ -73,7 +73,7 @@ def association_records(
     """The records of one part in one language, without verdicts."""
     return [
         record("LMS", lms, 1.4, **measured_fields),  # type: ignore[arg-type]
-        record("SS", ss, half, clusters=clusters, factor="target", **measured_fields),  # type: ignore[arg-type]
+        record("SS", ss, half, clusters=clusters, **measured_fields),  # type: ignore[arg-type]
         record("SS as published", ss if published is None else published, half, **measured_fields),  # type: ignore[arg-type]
         record("ICAT", 68.6, 3.7, **measured_fields),  # type: ignore[arg-type]
         record("ties", float(ties), **measured_fields),  # type: ignore[arg-type]
