@@ -148,6 +148,12 @@ def find_record(records: Sequence[Record], measure: str) -> Record:
     return next(record for record in records if record.measure == measure and record.view == "all")
 
 
+def is_significant(record: Record) -> bool:
+    """Return whether the test of a record is significant."""
+    assert record.p_value is not None
+    return record.p_value < ALPHA
+
+
 def keep_former_columns(scores: pd.DataFrame, structure: Structure) -> pd.DataFrame:
     """Return the scores without the factors that were not used formerly."""
     return scores.drop(columns=[name for name in structure.names if name != structure.former])
@@ -163,7 +169,7 @@ def occupations(load: Load, effects: Effects) -> Simulate:
         found, former = (
             find_record(winobias.measure(table), "g_s") for table in (scores, keep_former_columns(scores, structure))
         )
-        return {TYPE_I: (found.p_value or 1) < ALPHA, FORMER: (former.p_value or 1) < ALPHA}
+        return {TYPE_I: is_significant(found), FORMER: is_significant(former)}
 
     return each(draw_and_count)
 
@@ -183,7 +189,7 @@ def translations(load: Load, effects: Effects) -> Simulate:
             find_record(winomt.measure(table), "delta_S")
             for table in (scores, keep_former_columns(scores, structure).assign(entity=scores["entity"]))
         )
-        return {TYPE_I: (found.p_value or 1) < ALPHA, FORMER: (former.p_value or 1) < ALPHA}
+        return {TYPE_I: is_significant(found), FORMER: is_significant(former)}
 
     return each(draw_and_count)
 
