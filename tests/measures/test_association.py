@@ -25,6 +25,7 @@ from tiltmeter.measures.association import (
     measure,
 )
 from tiltmeter.measures.estimates import Share, compute_two_sided_p
+from tiltmeter.measures.factors import Factors
 from tiltmeter.measures.item_contributions import score_preference
 from tiltmeter.measures.records import OVERALL, Record
 
@@ -207,6 +208,35 @@ def test_estimates_are_clustered_by_target_but_for_single_targets() -> None:
     result = find(records, view="bias_type", group="profession", measure="SS")
     assert (result.low, result.high) == pytest.approx(share.interval())
     assert result.clusters == 3
+
+
+def test_estimates_account_for_words_which_only_sentences_have() -> None:
+    table = pd.DataFrame([*rows(90), *rows(90, part="intersentence")])
+    item = table["item"].str[-3:].astype(int)
+    has_word = table["part"].eq("intrasentence") & item.mod(9).ne(0)
+    worded = table.assign(stereotype_word=("word " + item.floordiv(12).astype(str)).where(has_word))
+    contributed, targets = values_of(table[table["part"] == "intrasentence"].to_dict("records"))
+    words = worded[worded["part"] == "intrasentence"].drop_duplicates("item").sort_values("item")["stereotype_word"]
+    factors = Factors.from_labels({"target": targets, "stereotype_word": words.to_numpy(dtype=object)})
+    records = {record.part: record for record in measure(worded) if (record.view, record.measure) == ("all", "SS")}
+    expected = Share.from_values(contributed["SS"], factors)
+    sentences = records["intrasentence"]
+    assert (sentences.low, sentences.high) == pytest.approx(expected.interval())
+    assert (sentences.factor, sentences.df) == (expected.standard_error.factor, expected.standard_error.df)
+    assert records["intersentence"].factor == "target"
+    pooled = Factors.from_labels(
+        {
+            "target": np.concatenate([targets, targets]),
+            "stereotype_word": np.concatenate([words.to_numpy(dtype=object), np.full(90, None)]),
+        }
+    )
+    both = values_of(table[table["part"] == "intersentence"].to_dict("records"))[0]["SS"]
+    expected = Share.from_values(np.concatenate([contributed["SS"], both]), pooled)
+    assert (records[OVERALL].low, records[OVERALL].high) == pytest.approx(expected.interval())
+    differing = worded.copy()
+    differing.loc[differing.index[4], "stereotype_word"] = "another word"
+    with raises_mentioning(DataError, "stereotype_word"):
+        measure(differing)
 
 
 def test_only_ss_is_tested() -> None:

@@ -108,6 +108,10 @@ def test_targets_are_clusters() -> None:
     clustered = by_measure(table(answers, bias_type=["x"] * 80, target=targets))["chosen stereotype"]
     assert clustered.clusters == 8
     assert present(clustered.standard_error) > 1.5 * present(alone.standard_error)
+    templates = [f"template {number // 20}" if number % 5 else None for number in range(80)]
+    crossed = by_measure(table(answers, bias_type=["x"] * 80, target=targets, template=templates))["chosen stereotype"]
+    assert (crossed.factor, crossed.clusters) == ("target", 8)
+    assert present(crossed.standard_error) >= present(clustered.standard_error)
 
 
 def test_the_gap_is_that_of_two_stratified_means() -> None:

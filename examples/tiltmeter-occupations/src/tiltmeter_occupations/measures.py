@@ -7,6 +7,7 @@ import pandas as pd
 from scipy.stats import rankdata
 
 from tiltmeter.measures.estimates import Mean
+from tiltmeter.measures.factors import build_factors
 from tiltmeter.measures.item_contributions import Roles, build_joint_values
 from tiltmeter.measures.measure import Measure
 from tiltmeter.measures.records import Record, build_estimate_record, build_record, split_by_key
@@ -60,7 +61,8 @@ def measure(
         if intervals:
             # The mean of the pseudo-values is the correlation; their standard error is that of the jackknife.
             values = OCCUPATION_CORRELATION.items[0].contributions(inputs)[0]
-            estimate = Mean.from_values(values, rows["occupation"].to_numpy(dtype=object))
+            factors = build_factors({"occupation": rows["occupation"].to_numpy(dtype=object)}, ["occupation"])
+            estimate = Mean.from_values(values, factors)
             margin = (margins or {}).get(OCCUPATION_CORRELATION.name)
             records.append(build_estimate_record(*place, estimate, len(rows), margin))
         else:
