@@ -10,13 +10,13 @@ from tests.reports.made import record, translations
 from tests.runs.made import chosen_scores, gest_scores, half_sensible_scores, run
 from tests.support.messages import assert_mentions
 from tiltmeter.measures.records import Record
-from tiltmeter.measures.verdict_rule import WHOLE_RUN, assign_verdicts
+from tiltmeter.measures.verdict_rule import PORTION, WHOLE_RUN, Families, assign_verdicts
 from tiltmeter.reports.record_rows import build_rows
 from tiltmeter.reports.verdict_text import Headline, build_headlines, describe_verdict, list_summary_verdicts
 
 
-def headline(records: Sequence[Record]) -> Headline:
-    (only,) = build_headlines(build_rows(assign_verdicts(records)))
+def headline(records: Sequence[Record], families: Families = PORTION) -> Headline:
+    (only,) = build_headlines(build_rows(assign_verdicts(records, families)))
     return only
 
 
@@ -179,7 +179,7 @@ def test_many_tests_are_corrected_for() -> None:
     assert "significant" in alone.lead
     languages = ("de", "en", "es", "fr", "tr")
     many = [r for language in languages for r in association(ss=52.0, half=1.9, part="overall", language=language)]
-    assert "significant" not in sentences_of(headline(assign_verdicts(many, WHOLE_RUN)))
+    assert "significant" not in sentences_of(headline(many, WHOLE_RUN))
 
 
 def test_a_sample_is_named_first() -> None:
