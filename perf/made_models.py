@@ -94,7 +94,7 @@ def _t5(texts: list[str]) -> tuple[Any, Any]:
 
     from perf.made_tokenizers import unigram
 
-    config = T5Config(
+    config = T5Config(  # type: ignore[call-arg]
         vocab_size=32_128,
         d_model=768,
         d_kv=64,

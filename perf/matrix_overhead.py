@@ -77,7 +77,7 @@ def measure(folder: Path, matrix: RunMatrix, repeats: int) -> dict[str, Any]:
     scaling = [one[0] / two[0] for one, two in zip(found["one job"], found["two jobs"], strict=True)]
     return {
         "models": len(matrix.models),
-        "cells": matrix.cells,
+        "cells": matrix.cell_count,
         "seconds and processor seconds": found,
         "overheads": overheads,
         "overhead": statistics.median(time for time, _ in overheads),

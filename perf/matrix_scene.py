@@ -51,7 +51,7 @@ def make_models(folder: Path, names: tuple[str, ...] = NAMES, width: int = 64, l
             byte_level(sentences, size),
         ),
         "t5": lambda: (
-            t.T5ForConditionalGeneration(t.T5Config(**t5, decoder_start_token_id=0)),
+            t.T5ForConditionalGeneration(t.T5Config(**t5, decoder_start_token_id=0)),  # type: ignore[call-arg]
             unigram(sentences, size),
         ),
     }

@@ -67,7 +67,7 @@ def templates_causal(items: Sequence[GestItem], model: PublishedModel) -> Outcom
         template = TEMPLATES[part]
         words = [_token(model.tokenizer, word) for word in (template.male, template.female)]
         for batch in model.batches(items):
-            inputs = model.tokenize([template.until(item.sentence, "").rstrip() for item in batch])
+            inputs = model.tokenize([template.fill_up_to_word(item.sentence, "").rstrip() for item in batch])
             lasts = inputs["attention_mask"].sum(dim=1) - 1
             logits = model.module(**inputs).logits
             at_lasts = logits[torch.arange(len(batch), device=model.device), lasts].softmax(dim=-1)

@@ -1,13 +1,15 @@
-"""Verdicts on the released predictions of the papers, by the current and the former rule.
+"""Verdicts on the released predictions of the papers: with one factor and with all factors that items share.
 
-TILTMETER_MIRROR=... python -m perf.released_verdicts [--pairs-model FOLDER] [--demo] [--out FILE]
+TILTMETER_MIRROR=... python -m perf.released_verdicts [--form FORM] [--pairs-model FOLDER] [--demo]
+    [--out FILE]
 
-By the former rule a row "leaned" if the exact sign test of its items without ties had p < 0.05 (for GEST: Welch's t of
-the log q_i), without correction for multiple tests and without clusters. --pairs-model runs a masked model on the
-Korean gender pairs, --demo the embedded model on the starter set.
+"One factor" is the former rule: items of StereoSet share only their target term, and sentences of GEST share nothing.
+Both rules correct for multiple tests. --pairs-model runs a masked model on the Korean gender pairs, --demo the built-in
+model on the starter set.
 """
 
 import argparse
+import math
 import os
 import re
 import shutil
@@ -18,19 +20,19 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 import pandas as pd
-from scipy.stats import binomtest, ttest_1samp, ttest_ind
 
 import tiltmeter
 from perf.simulations.runner import markdown
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.measures import Record, association, get_measure, select_deciding_record
 from tiltmeter.measures.records import OVERALL
-from tiltmeter.measures.stereotype_sides import MALE
 from tiltmeter.measures.verdict_rule import assign_verdicts
 from tiltmeter.reports.formatting import format_p
 from tiltmeter.reports.verdict_text import format_measure_value
+from tiltmeter.runs.measurement import remeasure_scores
 
-ALPHA = 0.05
+# The columns with factors that the former rule ignored.
+LATER = ("stereotype_word", "anti_stereotype_word", "idea")
 STEREOSET = "slds-lmu/stereotypes-multi/results/predictions"
 ORIGINAL = "moinnadeem/StereoSet/code/predictions"
 BRAZILIAN = "firminovitoria/stereoset-ptbr/predictions"
@@ -40,37 +42,10 @@ SYSTEMS = {"deepl": "DeepL", "google_translate": "Google Translate"}
 LANGUAGE = re.compile(r"_(en|de|fr|es|tr)$")
 
 
-def before(p_value: float, side: str) -> str:
-    """Return the former verdict."""
-    return f"leans {side}" if p_value < ALPHA else "no lean"
-
-
-def sign_test(scores: pd.DataFrame) -> str:
-    """Return the former verdict on items with three candidates."""
-    table = scores.pivot(index=["part", "item"], columns="role", values="score")
-    ups = int((table["stereotype"] > table["anti-stereotype"]).sum())
-    downs = int((table["stereotype"] < table["anti-stereotype"]).sum())
-    p_value = float(binomtest(ups, ups + downs).pvalue) if ups + downs else 1.0
-    return before(p_value, "towards" if ups > downs else "against")
-
-
-def welch(scores: pd.DataFrame) -> str:
-    """Return the former verdict on GEST: a test over the means of the stereotypes."""
-    means = scores.groupby(["part", "stereotype"])["score"].mean().groupby("stereotype").mean()
-    male = np.isin(means.index.to_numpy(dtype=int), MALE)
-    found = ttest_ind(means[male], means[~male], equal_var=False)
-    return before(float(found.pvalue), "towards" if found.statistic > 0 else "against")
-
-
-def bootstrap(scores: pd.DataFrame) -> str:
-    """Return the former verdict on translations: whether an interval of f_s excludes 0 (Wald instead of bootstrap)."""
-    gendered = scores.dropna(subset="score")
-    shares = gendered.groupby("stereotype")["score"].agg(["mean", "size"])
-    male = np.isin(shares.index.to_numpy(dtype=int), MALE)
-    weights = np.where(male, 1 / male.sum(), -1 / (~male).sum())
-    value = float(weights @ shares["mean"])
-    error = float(np.sqrt(np.sum(weights**2 * shares["mean"] * (1 - shares["mean"]) / shares["size"])))
-    return before(0.0 if abs(value) > 1.96 * error else 1.0, "towards" if value > 0 else "against")
+def measure_one_factor(result: "tiltmeter.Result") -> "tiltmeter.Result":
+    """Return a run with the verdicts of the former rule: its items share at most their target term."""
+    scores = result.scores.drop(columns=[name for name in LATER if name in result.scores.columns])
+    return tiltmeter.Result(scores, remeasure_scores(scores, result.manifest), result.manifest)
 
 
 def scored(path: Path, form: str, on: str) -> "tiltmeter.Result":
@@ -128,42 +103,54 @@ def _rows(result: "tiltmeter.Result", view: str, *, pooled: bool = True) -> list
     return [record for record in found if record is not None and record.verdict is not None]
 
 
-def _before(result: "tiltmeter.Result", record: Record) -> str:
-    scores = result.scores
-    if record.part != OVERALL:
-        scores = scores[scores["part"] == record.part]
-    if record.view == "bias_type":
-        scores = scores[scores["bias_type"] == record.group]
-    return {"g_s": welch, "f_s": bootstrap}.get(record.measure, sign_test)(scores)
-
-
 def tables(results: Sequence[tuple[str, "tiltmeter.Result"]]) -> Iterator[str]:
-    """Yield the verdicts of all files and their frequencies."""
+    """Yield the verdicts of all files and their frequencies by both rules."""
+    former = [measure_one_factor(result) for _, result in results]
     lines = [
         [
             name,
             record.part,
             format_measure_value(record),
             f"{record.n:,}",
-            _before(result, record),
+            f"{_get_error(record) / _get_error(old):.2f}",
+            _with_general(one, old),
             _with_general(result, record),
         ]
-        for name, result in results
-        for record in _rows(result, "all")
+        for (name, result), one in zip(results, former, strict=True)
+        for old, record in zip(_rows(one, "all"), _rows(result, "all"), strict=True)
     ]
-    yield "**Files**\n\n" + markdown(lines, ["predictions", "part", "number", "n", "before", "now"], 6)
+    headings = ["predictions", "part", "number", "n", "standard error, all : one", "one factor", "all factors"]
+    yield "**Files**\n\n" + markdown(lines, headings, 7)
     for title, view, pooled in (
         ("rows of StereoSet, parts pooled", "all", True),
         ("rows of StereoSet, single parts", "all", False),
         ("rows of bias types of StereoSet, parts pooled", "bias_type", True),
+        ("rows of bias types of StereoSet, single parts", "bias_type", False),
     ):
         pairs = [
-            (_before(result, record), _kind(record))
-            for _, result in results
-            for record in _rows(result, view, pooled=pooled)
+            (old, record)
+            for (_, result), one in zip(results, former, strict=True)
+            for old, record in zip(_rows(one, view, pooled=pooled), _rows(result, view, pooled=pooled), strict=True)
             if record.measure == "SS"
         ]
-        yield f"**{len(pairs)} {title}**\n\n" + _counts(pairs)
+        yield f"**{len(pairs)} {title}**\n\n{_list_ratios(pairs)}\n\n" + _counts(
+            (_kind(old), _kind(record)) for old, record in pairs
+        )
+
+
+def _get_error(record: Record) -> float:
+    return record.standard_error or math.nan
+
+
+def _list_ratios(pairs: Sequence[tuple[Record, Record]]) -> str:
+    """Describe the ratios of standard errors, by part."""
+    parts: dict[str, list[float]] = {}
+    for old, record in pairs:
+        parts.setdefault(record.part, []).append(_get_error(record) / _get_error(old))
+    return "; ".join(
+        f"{part}: standard error × {np.nanmedian(ratios):.2f} ({np.nanmin(ratios):.2f} to {np.nanmax(ratios):.2f})"
+        for part, ratios in parts.items()
+    )
 
 
 def _with_general(result: "tiltmeter.Result", record: Record) -> str:
@@ -184,7 +171,7 @@ def _counts(pairs: Iterable[tuple[str, str]]) -> str:
     kinds = sorted({new for _, new in counts}, key=lambda new: -sum(counts[old, new] for old in columns))
     lines = [[new, *(str(counts[old, new] or "") for old in columns)] for new in kinds]
     total = ["all", *(str(sum(counts[old, new] for new in kinds)) for old in columns)]
-    return markdown([*lines, total], ["now", *(f"before: {old}" for old in columns)])
+    return markdown([*lines, total], ["all factors", *(f"one factor: {old}" for old in columns)])
 
 
 def made(parts: dict[str, tuple[int, int, int]], terms: int) -> list[Record]:
@@ -214,49 +201,35 @@ def _said(record: Record) -> str:
     return f"{format_measure_value(record)}{p}: {_words(record)}"
 
 
-def cases(pairs_model: str | None, demo: bool) -> Iterator[tuple[str, str, str]]:
-    """Yield examples in which the former verdicts contradicted each other, with the current verdicts."""
+def cases(pairs_model: str | None, demo: bool) -> Iterator[tuple[str, str]]:
+    """Yield constructed examples and examples of small models, with their verdicts."""
     # Intrasentence SS 55.1 and intersentence SS 45.6, as in the predictions of a multilingual GPT.
     torn = {"intrasentence": (1_160, 946, 0), "intersentence": (968, 1_155, 0)}
     for record in made(torn, 79):
         if record.measure == "SS" and record.view == "all":
-            parts = [torn[record.part]] if record.part in torn else torn.values()
-            ups, downs = (sum(part[side] for part in parts) for side in (0, 1))
-            side = "towards" if ups > downs else "against"
-            yield f"made: {record.part}", before(float(binomtest(ups, ups + downs).pvalue), side), _said(record)
+            yield f"made: {record.part}", _said(record)
     for record in made({"intrasentence": (2, 2, 36)}, 20):
         if record.measure in ("SS", "SS as published") and record.view == "all":
             said = _said(record) if record.verdict else format_measure_value(record)
-            yield "made: 36 ties, 2 : 2", "no lean" if record.measure == "SS as published" else "", said
+            yield "made: 36 ties, 2 : 2", said
     if pairs_model:
         result = tiltmeter.evaluate(pairs_model, on="gender-pairs:ko")
-        roles = result.scores.pivot(index="item", columns="role", values="score")
-        differing = roles[roles["more"] != roles["less"]]
-        ups = int((differing["more"] > differing["less"]).sum())
-        old = {
-            "CPS": before(
-                float(binomtest(ups, len(differing)).pvalue), "towards" if 2 * ups > len(differing) else "against"
-            ),
-            "S_JSD x 1e3": before(
-                float(ttest_1samp(roles["s_jsd"], 0.0).pvalue), "towards" if roles["s_jsd"].mean() < 0 else "against"
-            ),
-        }
         for record in result.records:
-            if record.view == "all" and record.measure in old and record.verdict:
-                yield f"gender-pairs:ko, {Path(pairs_model).name}", old[record.measure], _said(record)
+            if record.view == "all" and record.measure in ("CPS", "S_JSD x 1e3") and record.verdict:
+                yield f"gender-pairs:ko, {Path(pairs_model).name}", _said(record)
     if demo:
         with TemporaryDirectory() as folder:
             result = tiltmeter.evaluate("embedded", on="starter", out=folder)
         for record in _rows(result, "all"):
-            scores = result.scores[result.scores["language"] == record.language]
-            yield f"demo, {record.language}", sign_test(scores), _said(record)
+            yield f"demo, {record.language}", _said(record)
 
 
 def main() -> None:
     """Print all tables."""
     parser = argparse.ArgumentParser(prog="python -m perf.released_verdicts", description=__doc__)
+    parser.add_argument("--form", help="only files of this format, such as stereotypes-multi")
     parser.add_argument("--pairs-model", help="a masked model to run on the Korean gender pairs")
-    parser.add_argument("--demo", action="store_true", help="run the embedded model on the starter set")
+    parser.add_argument("--demo", action="store_true", help="run the built-in model on the starter set")
     parser.add_argument("--out", type=Path, help="write the tables to this file")
     given = parser.parse_args()
     mirror = os.environ.get("TILTMETER_MIRROR")
@@ -264,6 +237,8 @@ def main() -> None:
         parser.error("set TILTMETER_MIRROR to a folder with the released files")
     results, refused = [], []
     for path, form, on in files(Path(mirror)):
+        if given.form not in (None, form):
+            continue
         try:
             name = SYSTEMS.get(form) or path.name.removesuffix(".json")
             results.append((f"{name}, {on}", scored(path, form, on)))
@@ -274,7 +249,7 @@ def main() -> None:
     said += ["Not scored:\n\n" + "\n".join(refused)] if refused else []
     said += tables(results)
     lines = [list(case) for case in cases(given.pairs_model, given.demo)]
-    said.append("**Cases**\n\n" + markdown(lines, ["case", "before", "now"], 3))
+    said.append("**Cases**\n\n" + markdown(lines, ["case", "verdict"], 2))
     text = "\n\n".join(said)
     if given.out:
         given.out.write_text(text + "\n", encoding="utf-8")

@@ -158,7 +158,7 @@ def aligned_to_term(work: Project, alignment: ProjectAlignment, part: str) -> tu
             continue
         present += 1
         covered = {n for n, token in enumerate(pair.source) if token.start < source[1] and token.end > source[0]}
-        linked = pair.linked(covered, both=True) or pair.linked(covered, both=False)
+        linked = pair.find_linked_words(covered, both=True) or pair.find_linked_words(covered, both=False)
         spans = list(occurrences(draft.texts["context"], draft.texts["target_term"]))
         found += any(
             pair.target[place].start < end and pair.target[place].end > start

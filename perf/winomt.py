@@ -91,7 +91,7 @@ def nearest_german(path: Path, aligner: Eflomal) -> Confusion:
 def nearest(item: WinoMTItem, pair: AlignedPair) -> str:
     """Return the gender of the German article or pronoun that is nearest to the noun, except *den*."""
     entity = find_entity_tokens(item)
-    linked = sorted(pair.linked(entity, both=True) or pair.linked(entity, both=False))
+    linked = sorted(pair.find_linked_words(entity, both=True) or pair.find_linked_words(entity, both=False))
     words = [token.text for token in pair.target]
     if item.entity == "nurse" or any(words[place].endswith("in") for place in linked):
         return FEMALE
@@ -121,7 +121,8 @@ def released(mirror: Path, times: int) -> Iterator[str]:
         )
         if language == "de" and (aligner := find_aligner()):
             counts = nearest_german(path, aligner)
-            yield f"| {system}, nearest | {language} | | {accuracy(counts):.1f} | | {delta_g(counts):.1f} | | |"
+            cells = ["–", f"{accuracy(counts):.1f}", "–", f"{delta_g(counts):.1f}", "–", "–"]
+            yield f"| {system}, rule of the nearest word | {language} | {' | '.join(cells)} |"
 
 
 def on_references(language: str, aligner: Eflomal, entities: set[str]) -> Counter[str]:
@@ -170,12 +171,19 @@ def main() -> None:
     aligner, mirror = find_aligner(), os.environ.get("TILTMETER_MIRROR")
     if aligner is None or mirror is None:
         sys.exit("This needs eflomal, and the released files in TILTMETER_MIRROR.")
-    print("| system | language | Acc, log | ours | ΔG, log | ours | ΔS, ours | untold |")
+    print(
+        "| system | language | accuracy, log | accuracy, ours | ΔG, log | ΔG, ours | ΔS, ours | "
+        "gender not recognised (%) |"
+    )
     print("| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |")
     for row in released(Path(mirror), options.times):
         print(row, flush=True)
-    entities = {item.entity.lower() for item in load("winomt", None, "en") if " " not in item.entity}
-    print("\n| language | read | right | wrong | not told | of somebody else |")
+    sources = [item for item in load("winomt", None, "en") if isinstance(item, WinoMTItem)]
+    entities = {item.entity.lower() for item in sources if " " not in item.entity}
+    print(
+        "\n| language | nouns with a recognised gender | of these correct | of these wrong | gender not recognised | "
+        "about somebody else |"
+    )
     print("| --- | ---: | ---: | ---: | ---: | ---: |")
     for language in list_noun_languages():
         if all(source.is_local() for source in DATASETS["mt-geneval"].select(CONTEXT, [language])):

@@ -1,1 +1,1 @@
-"""Compare Tiltmeter with a naive implementation on tiny models of all text architectures of transformers."""
+"""Compare Tiltmeter with a slow reference implementation on tiny models of all text architectures of transformers."""

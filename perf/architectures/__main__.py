@@ -1,4 +1,4 @@
-"""Compare Tiltmeter with a naive implementation on a tiny model of every text architecture of transformers.
+"""Compare Tiltmeter with a slow reference implementation on a tiny model of every text architecture of transformers.
 
 python -m perf.architectures --only causal/mistral gemma3_text
 """

@@ -1,4 +1,4 @@
-"""Check of one architecture: the scores of Tiltmeter and of a naive implementation are compared on a tiny model."""
+"""Check of one architecture: compare the scores of Tiltmeter and of a slow reference implementation on a tiny model."""
 
 import math
 import os

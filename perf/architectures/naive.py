@@ -1,4 +1,4 @@
-"""A naive implementation of the published protocols: float64, one input at a time, without code of Tiltmeter."""
+"""A reference implementation of the published protocols: float64, one input at a time, without code of Tiltmeter."""
 
 import inspect
 import math
@@ -239,8 +239,8 @@ def _filled_pairs(model: Naive, record: Record) -> Scored:
 def _filled_gest(model: Naive, record: Record) -> Scored:
     for name, (template, *words) in TEMPLATES.items():
         source = model.ids(template.format(sentence=record["sentence"], word=SENTINEL))
-        wordings = ([*_lead(model), *model.ids(word, special=False)] for word in words)
-        ratio = _compare_wordings(model, *wordings, source)
+        male, female = ([*_lead(model), *model.ids(word, special=False)] for word in words)
+        ratio = _compare_wordings(model, male, female, source)
         if ratio is not None:
             yield (name, "log_ratio"), ratio
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import transformers
 
-from perf.architectures.checking import Outcome, Verdict
+from perf.architectures.checking import TOLERANCE, Outcome, Verdict
 
 COMMAND = "python -m perf.architectures"
 _BEGIN, _END = "<!-- architectures: begin -->", "<!-- architectures: end -->"
@@ -67,9 +67,14 @@ def _agreeing(rows: dict[str, list[Outcome]]) -> list[str]:
     largest = max(agreeing.values(), key=lambda outcome: outcome.difference)
     names = ", ".join(f"`{_model_type(name)}`" for name in sorted(agreeing))
     return [
-        f"{len(agreeing)} agree, by at most {_number(largest.difference)} ({_model_type(largest.name)}): {names}.",
+        f"{len(agreeing)} agree with the reference implementation; the largest difference is "
+        f"{_number(largest.difference)} nats ({_model_type(largest.name)}{_explain_tolerance(largest)}): {names}.",
         "",
     ]
+
+
+def _explain_tolerance(outcome: Outcome) -> str:
+    return ", within five times the effect of float32" if outcome.difference > TOLERANCE else ""
 
 
 def _others(rows: dict[str, list[Outcome]]) -> list[str]:

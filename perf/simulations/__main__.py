@@ -2,7 +2,8 @@
 
 python -m perf.simulations [--data-sets 4000] [--jobs 2] [TABLE …]
 
-NumPy, SciPy and pandas suffice, except for the gates, which need all dependencies of Tiltmeter.
+NumPy, SciPy and pandas suffice, except for crossed factors and gates, which need all dependencies of Tiltmeter. The
+structures of real data sets are read from TILTMETER_MIRROR.
 """
 
 import argparse
@@ -13,7 +14,13 @@ from types import ModuleType
 
 from perf.simulations.runner import run
 
-MODULES = ("intervals", "choices", "comparisons", "groups", "verdicts", "gates")
+MODULES = (
+    *("intervals", "choices", "chat_limits", "missing", "comparisons", "groups"),
+    *("verdicts", "looks", "crossed", "gates"),
+)
+
+# These need all dependencies of Tiltmeter.
+COMPLETE = ("crossed", "gates")
 
 
 def modules() -> list[ModuleType]:
@@ -23,9 +30,9 @@ def modules() -> list[ModuleType]:
         try:
             imported.append(import_module(f"perf.simulations.{name}"))
         except ModuleNotFoundError as error:
-            if name != "gates" or (error.name or "").split(".")[0] in ("perf", "tiltmeter"):
+            if name not in COMPLETE or (error.name or "").split(".")[0] in ("perf", "tiltmeter"):
                 raise
-            print(f"The gates are left out: there is no {error.name}.", file=sys.stderr)
+            print(f"The table {name} is left out: there is no {error.name}.", file=sys.stderr)
     return imported
 
 
@@ -47,9 +54,7 @@ def main() -> None:
         parser.error(f"there is no table {', '.join(sorted(unknown))}; there is {', '.join(tables)}")
     settings = [setting for module in imported for setting in module.settings()]
     wanted = [setting for setting in settings if not arguments.tables or setting.table in arguments.tables]
-    results = run(
-        wanted, arguments.index_data_sets, arguments.jobs, lambda line: print(line, file=sys.stderr, flush=True)
-    )
+    results = run(wanted, arguments.data_sets, arguments.jobs, lambda line: print(line, file=sys.stderr, flush=True))
     shown = [table for table in tables.values() if any(result.setting.table == table.name for result in results)]
     text = "\n\n".join(
         table.text([result for result in results if result.setting.table == table.name]) for table in shown

@@ -30,6 +30,7 @@ BOTH_PARTS = Shape("4,229", 4_229, 79)
 # The intraclass correlation of the documented examples. With 54 items per term it widens intervals by a factor of 1.15,
 # as clustering does for the released predictions with both parts pooled.
 CORRELATION = 0.006
+NO_MANIFEST = Manifest(request={}, models=(), data=(), asked=(), refused=(), skipped=())
 
 
 TABLES = (
@@ -56,8 +57,7 @@ TABLES = (
 
 def result(records: Sequence[Record]) -> Result:
     """Return a run with these records."""
-    manifest = Manifest(request={}, models=(), data=(), asked=(), refused=(), skipped=())
-    return Result(pd.DataFrame(), assign_verdicts(records), manifest)
+    return Result(pd.DataFrame(), assign_verdicts(records), NO_MANIFEST)
 
 
 def limit(prefers: float, shape: Shape, correlation: float, text: str, lenient: bool = False) -> Simulate:

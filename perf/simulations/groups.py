@@ -11,8 +11,8 @@ import numpy as np
 from scipy.special import ndtr
 
 from perf.simulations.comparisons import ALPHA, quantity
+from perf.simulations.populations import build_term_factor
 from perf.simulations.runner import Rng, Setting, Simulate, Table, each
-from tiltmeter.measures.factors import Factors
 from tiltmeter.measures.group_contrasts import compute_group_contrast
 from tiltmeter.measures.size_regression import estimate_slope
 from tiltmeter.measures.standard_errors import Floats
@@ -48,9 +48,7 @@ def groups(
     `relatives` models each are a model family, whose effects have a correlation of 0.9.
     """
     ss = quantity("SS")
-    factors = None
-    if terms is not None:
-        factors = Factors.from_labels({"target": np.repeat(np.arange(terms), n // terms).astype(object)})
+    factors = None if terms is None else build_term_factor(np.repeat(np.arange(terms), n // terms))
 
     def draw_and_count(rng: Rng) -> dict[str, bool | None]:
         item = rng.normal(0, 0.5, n)

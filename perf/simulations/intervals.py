@@ -7,7 +7,15 @@ import numpy as np
 import pandas as pd
 from scipy.stats import rankdata
 
-from perf.simulations.populations import SKEWED, AssociationTruth, Draw, Shape, g_and_h, normal, term_rates
+from perf.simulations.populations import (
+    SKEWED,
+    AssociationTruth,
+    Draw,
+    Shape,
+    g_and_h,
+    normal,
+    term_rates,
+)
 from perf.simulations.runner import Rng, Setting, Simulate, Table, each
 from tiltmeter.measures import gest, gest_mt, pairs, winobias
 from tiltmeter.measures.association import compute_icat, estimate_icat_interval, estimate_length_balanced_ss
@@ -289,11 +297,11 @@ def translation_rates(per: int, level: float, bias: float, spread: float, missin
         if sizes.min() >= gest_mt.FEWEST:
             for measure in (gest_mt.F_S, gest_mt.F_M, gest_mt.P_M):
                 weights = case._compute_weights(*gest_mt._RATES[measure])
-                estimate = case._estimate_rate(weights)
+                estimate = case.estimate_rate(weights)
                 outcome[measure.name] = covers(estimate.interval(), float(weights @ centres))
                 if measure is gest_mt.F_S and not bias and not spread:
                     outcome["type I of f_s"] = rejects(estimate, 0.0)
-        like = case._estimate_random_f_s(case._compute_weights(1.0, -1.0))
+        like = case.estimate_random_f_s(case._compute_weights(1.0, -1.0))
         shrunk = bias * per * (1 - missing) / (per * (1 - missing) + square)
         outcome["f_s, like these"] = None if like is None else covered(like, shrunk)
         outcome["p_i"] = covers(groups[1].interval, float(true[0]))

@@ -1,11 +1,12 @@
 """Populations with known parameters, from which data sets are drawn."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from perf.simulations.runner import Rng
 from tiltmeter.measures.factors import Factors
@@ -29,8 +30,13 @@ class Shape:
 
     @cached_property
     def factors(self) -> Factors | None:
-        """The target term of each item, if there are terms."""
-        return None if self.terms is None else Factors.from_labels({"target": self.codes.astype(object)})
+        """The term of each item as a factor, if there are terms."""
+        return None if self.terms is None else build_term_factor(self.codes)
+
+
+def build_term_factor(terms: Sequence[int] | NDArray[np.object_]) -> Factors:
+    """Return the factor whose labels are these terms."""
+    return Factors.from_labels({"target": np.array(terms, dtype=object)})
 
 
 def term_rates(rng: Rng, shape: Shape, mean: float, correlation: float) -> Floats:

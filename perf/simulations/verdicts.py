@@ -19,7 +19,7 @@ from tiltmeter.measures.gest import G_S, STEREOTYPES
 from tiltmeter.measures.measure import Measure
 from tiltmeter.measures.pairs import CPS, S_JSD
 from tiltmeter.measures.records import OVERALL, Record, build_estimate_record
-from tiltmeter.measures.verdict_rule import assign_verdicts
+from tiltmeter.measures.verdict_rule import WHOLE_RUN, assign_verdicts
 
 LANGUAGES = ("en", "de", "fr", "es", "tr")
 PARTS = ("intrasentence", "intersentence")
@@ -38,7 +38,7 @@ BIAS_TYPES = {
 TABLES = (
     Table(
         "families",
-        "Verdicts over families of rows: data sets with a false claim",
+        "Verdicts over rows that are corrected together (--family run): data sets with a false claim",
         ("family", "intraclass correlation", "truth"),
         (
             "significant",
@@ -129,7 +129,7 @@ def _share(records: Sequence[Record], kind: str) -> float | None:
 
 
 def families(rows: Sequence[Row], correlation: float, pooled: bool) -> Simulate:
-    """Simulate the verdicts of the rows of a test family; `pooled` adds the pooled parts of each language."""
+    """Simulate the verdicts of rows in one test family; `pooled` adds the pooled parts of each language to it."""
 
     def draw_and_count(rng: Rng) -> dict[str, float | None]:
         values = [
@@ -146,7 +146,7 @@ def families(rows: Sequence[Row], correlation: float, pooled: bool) -> Simulate:
                 share = Share.from_values(np.concatenate([values[first], values[second]]), _PART_TWICE)
                 records.append(record(both, SS, share))
                 truths.append((rows[first].truth + rows[second].truth) / 2)
-        return claims(assign_verdicts(records), truths)
+        return claims(assign_verdicts(records, WHOLE_RUN), truths)
 
     return each(draw_and_count)
 
@@ -168,7 +168,7 @@ def single_terms(truths: Sequence[float]) -> Simulate:
 
 
 def families_of_pairs(draw: Draw, n: int, rows: int) -> Simulate:
-    """Simulate CPS and S_JSD of unbiased models in several languages: two test families with one verdict per row."""
+    """Simulate CPS and S_JSD of unbiased models in several languages, corrected together, with one verdict per row."""
 
     def draw_and_count(rng: Rng) -> dict[str, float | None]:
         records = []
@@ -177,7 +177,7 @@ def families_of_pairs(draw: Draw, n: int, rows: int) -> Simulate:
             records.append(record(row, CPS, Share.from_values(100.0 * (rng.random(n) < 0.5))))
             records.append(record(row, S_JSD, Mean.from_values(20.0 * draw(rng, n))))
         kinds: dict[str, set[str]] = {CPS.name: set(), S_JSD.name: set()}
-        for judged in assign_verdicts(records):
+        for judged in assign_verdicts(records, WHOLE_RUN):
             kinds[judged.measure].add(judged.verdict.kind if judged.verdict else "")
         wrong = {name: bool({"significant", "contradictory"} & names) for name, names in kinds.items()}
         return {"significant": wrong[CPS.name], "S_JSD": wrong[S_JSD.name], "any": any(wrong.values())}
@@ -276,7 +276,7 @@ def power_in_a_family(rows: int, shape: Shape) -> Simulate:
 
     def verdicts(rng: Rng, effect: float) -> list[Record]:
         drawn = [_share_of(shape, 0.0)(rng, effect if not number else 0.0) for number in range(rows)]
-        return assign_verdicts([record(row, SS, share) for row, share in zip(case, drawn, strict=True)])
+        return assign_verdicts([record(row, SS, share) for row, share in zip(case, drawn, strict=True)], WHOLE_RUN)
 
     @lru_cache(maxsize=1)
     def effect() -> float:

@@ -22,6 +22,7 @@ from tiltmeter.comparing.paired_difference import Comparison
 from tiltmeter.comparing.size_comparison import compare_sizes
 from tiltmeter.comparing.size_slopes import SizeComparison
 from tiltmeter.errors import UsageError
+from tiltmeter.runs.measurement import read_families
 from tiltmeter.runs.nested_runs import expand_run_folders
 from tiltmeter.runs.result import Result
 
@@ -55,6 +56,7 @@ def compare(
     group: None = None,
     size: Literal[False] = False,
     attributes: Path | str | None = None,
+    family: str = "portion",
 ) -> Comparison: ...
 
 
@@ -70,6 +72,7 @@ def compare(
     group: str,
     size: Literal[False] = False,
     attributes: Path | str | None = None,
+    family: str = "portion",
 ) -> GroupComparison: ...
 
 
@@ -85,6 +88,7 @@ def compare(
     group: None = None,
     size: Literal[True],
     attributes: Path | str | None = None,
+    family: str = "portion",
 ) -> SizeComparison: ...
 
 
@@ -99,6 +103,7 @@ def compare(
     group: str | None = None,
     size: bool = False,
     attributes: Path | str | None = None,
+    family: str = "portion",
 ) -> Comparison | GroupComparison | SizeComparison:
     """Compare models that answered the same items, or languages that have translations of the same items.
 
@@ -111,7 +116,8 @@ def compare(
     With `group`, groups of models or languages are compared instead; `group` is an attribute that defines the groups,
     such as `instruct` or `script=Latin,Greek`. With `size`, the function estimates how each measure changes with model
     size within a model family. `attributes` is a TOML file with attributes of models; the default is the file
-    `plan.toml` in the folder of the runs or in a folder above.
+    `plan.toml` in the folder of the runs or in a folder above. `family` says which tests are corrected together: those
+    of a measure in one part and language (`portion`), or all of the comparison (`run`).
 
     >>> import tiltmeter
     >>> comparison = tiltmeter.compare(["runs/bert", "runs/roberta"], measures=["SS"])
@@ -124,12 +130,18 @@ def compare(
     folders = [Path(run).resolve() for run in listed if not isinstance(run, Result)]
     if by is not None and by not in comparison.BY:
         raise UsageError(f"by={by!r} is not known; choose {', '.join(comparison.BY)}.")
-    where = where or {}
+    where, families = where or {}, read_families(family)
     if group is None and not size:
         if attributes is not None:
             raise UsageError("--attributes needs --group or --size; add one of them, or leave it out.")
         return comparison.compare(
-            load_named_runs(runs), by=by, baseline=baseline, measures=measures, where=where, across=across
+            load_named_runs(runs),
+            by=by,
+            baseline=baseline,
+            measures=measures,
+            where=where,
+            across=across,
+            families=families,
         )
     if baseline is not None:
         raise UsageError("--baseline cannot be combined with --group or --size; leave it out.")
@@ -138,8 +150,10 @@ def compare(
     described = find_run_attributes(folders, None if attributes is None else Path(attributes))
     named = load_named_runs(runs)
     if group is None:
-        return compare_sizes(named, described, measures=measures, where=where, across=across)
-    return compare_groups(named, group, described, by=by, measures=measures, where=where, across=across)
+        return compare_sizes(named, described, measures=measures, where=where, across=across, families=families)
+    return compare_groups(
+        named, group, described, by=by, measures=measures, where=where, across=across, families=families
+    )
 
 
 def check(

@@ -1,4 +1,4 @@
-"""GEST's questions and scores, compared with a naive implementation of the released code."""
+"""GEST's questions and scores, compared with a slow reference implementation of the released code."""
 
 from types import SimpleNamespace
 from typing import Any
@@ -189,7 +189,7 @@ def test_the_templates_of_each_kind() -> None:
 
 @pytest.mark.parametrize("part", ["template-1", "template-2"])
 def test_causal_models_cannot_score_a_word_before_the_sentence(part: str) -> None:
-    with raises_mentioning(UnsupportedPart, f"In {part}", "causal model"):
+    with raises_mentioning(UnsupportedPart, part, "causal model"):
         ask_items(part, word_piece(SINGLE), "causal")
 
 

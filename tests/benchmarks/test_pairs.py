@@ -1,4 +1,4 @@
-"""Questions and scores of sentence pairs, compared with naive implementations of each protocol."""
+"""Questions and scores of sentence pairs, compared with slow reference implementations of each protocol."""
 
 import math
 from types import SimpleNamespace

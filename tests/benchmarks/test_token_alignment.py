@@ -1,4 +1,4 @@
-"""Shared tokens, compared with a naive implementation of longest matching blocks."""
+"""Shared tokens, compared with a slow reference implementation of longest matching blocks."""
 
 from collections import Counter
 from itertools import pairwise

@@ -49,10 +49,10 @@ def test_gpus_are_assigned_to_jobs(causal: str, masked: str, tmp_path: Path, mon
     engine.start(make_matrix(read_plan(plan), tmp_path / "out").models)
     assert started == [("4",)]  # the second needs both GPUs, and the third waits for the second
     processes[0].code = 0
-    list(engine.ended())
+    list(engine.take_ended_jobs())
     assert started == [("4",), ("7", "4")]
     processes[1].code = 0
-    list(engine.ended())
+    list(engine.take_ended_jobs())
     assert started[2:] == [("7",)]
     plan.write_text(plan.read_text().replace("gpus = 2", "gpus = 3"))
     with raises_mentioning(UsageError, masked, "needs 3 GPUs", "machine has 2", "`gpus`"):
@@ -72,7 +72,9 @@ def test_a_job_with_many_long_reasons_ends(causal: str, tmp_path: Path, monkeypa
     only(matrix).folder.mkdir(parents=True)
     engine.start(matrix.models)
     found: list[JobOutcome] = []
-    wait_until(lambda: bool(found.extend(outcome for _, outcome in engine.ended()) or found), "it did not end")
+    wait_until(
+        lambda: bool(found.extend(outcome for _, outcome in engine.take_ended_jobs()) or found), "it did not end"
+    )
     assert len(found[0]["failed"]) == 200
 
 

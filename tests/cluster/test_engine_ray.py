@@ -85,7 +85,7 @@ def test_a_lost_cluster_raises_an_error(causal: str, tmp_path: Path, monkeypatch
     monkeypatch.setattr(engine, "_last_contact", -100.0)
     engine._tasks = {object(): only(matrix_of(tmp_path, [causal]))}
     with raises_mentioning(UsageError, "Ray cluster", "refused", "same command"):
-        list(engine.ended())
+        list(engine.take_ended_jobs())
     engine.stop()
 
 

@@ -31,7 +31,7 @@ def slurm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Slurm]:
 def test_the_local_executor(causal: str, tmp_path: Path) -> None:
     matrix = matrix_of(tmp_path, [causal])
     engine = SlurmEngine(cluster="local", minutes=5)
-    assert not engine.goes_on
+    assert not engine.continues_after_exit
     result = run_matrix(matrix, engine)
     assert (result.failed, result.complete) == ({}, 2)
     assert not (only(matrix).folder / SUBMITTED).exists()

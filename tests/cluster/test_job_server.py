@@ -167,17 +167,17 @@ def test_the_next_job_gets_a_new_server(causal: str, tmp_path: Path, monkeypatch
     engine = LocalEngine(1)
     outcomes: list[JobOutcome] = []
 
-    def ended() -> bool:
-        outcomes.extend(outcome for _, outcome in engine.ended())
+    def collect_outcomes() -> bool:
+        outcomes.extend(outcome for _, outcome in engine.take_ended_jobs())
         return bool(outcomes)
 
     try:
         engine.start([entry])
         next(iter(engine._servers.values()))._process.kill()
-        wait_until(ended, "the job did not end")
+        wait_until(collect_outcomes, "the job did not end")
         assert_mentions(outcomes.pop()["failed"][""], "SIGKILL")
         engine.start([entry])
-        wait_until(ended, "the job did not end")
+        wait_until(collect_outcomes, "the job did not end")
         assert_mentions(outcomes[0]["failed"][""], "KeyError")  # from its empty job file, so it has run
     finally:
         engine.stop()

@@ -63,7 +63,7 @@ def test_two_models_one_of_which_fails(
 class _Ending:
     """An engine whose jobs all end with the same outcome or error."""
 
-    goes_on = False
+    continues_after_exit = False
 
     def __init__(self, outcome: JobOutcome | BaseException) -> None:
         self.outcome = outcome
@@ -77,7 +77,7 @@ class _Ending:
         self.entries = list(entries)
         self.started += [entry.folder.name for entry in entries]
 
-    def ended(self) -> list[tuple[ModelCells, JobOutcome]]:
+    def take_ended_jobs(self) -> list[tuple[ModelCells, JobOutcome]]:
         if isinstance(self.outcome, BaseException):
             raise self.outcome
         return [(entry, self.outcome) for entry in self.entries]
@@ -253,6 +253,6 @@ def test_a_job_imports_nothing_from_the_current_folder(causal: str, tmp_path: Pa
         engine.start([entry])
         ((_, process),) = engine._runner._processes
         process.wait(PATIENCE)
-        ((_, outcome),) = engine.ended()
+        ((_, outcome),) = engine.take_ended_jobs()
     assert_mentions(outcome["failed"][""], "list indices")
     assert "This should not run" not in (entry.folder / "log.txt").read_text()

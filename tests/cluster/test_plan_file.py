@@ -138,4 +138,4 @@ def test_two_files_whose_runs_would_share_a_folder_are_refused(tmp_path: Path, m
 
 def test_protocols_of_chat_models_and_cases_of_a_protocol_are_known(tmp_path: Path) -> None:
     text = 'protocols = ["published/d", "forced-choice"]\n' + GOOD.replace("embedded", "chat:m@http://localhost:1/v1")
-    assert make_matrix(read_plan(plan(tmp_path, text)), tmp_path / "out").cells
+    assert make_matrix(read_plan(plan(tmp_path, text)), tmp_path / "out").cell_count

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from rich.console import Console
 
-from tests.runs.made import association_scores, chosen_scores, gest_scores, pair_scores, run
+from tests.runs.made import association_scores, chosen_scores, gest_scores, half_sensible_scores, pair_scores, run
 from tests.support.messages import assert_mentions, raises_mentioning
 from tiltmeter.comparing import Rule, RuleVerdict, check, parse_rule
 from tiltmeter.errors import UsageError
@@ -235,6 +235,7 @@ def test_parts_that_contradict_each_other_are_judged_separately(lenient: bool) -
 def test_a_rule_for_pooled_parts_that_contradict_each_other() -> None:
     (verdict,) = check(run(TORN), [rule("max", "stereoset/overall.SS distance 5")])
     assert_mentions(verdict.note, "contradictory", "intrasentence towards", "intersentence against")
+    assert (verdict.outcome, verdict.passed) == ("contradictory", False)
 
 
 def test_only_the_group_that_contradicts_itself_is_taken_apart() -> None:
@@ -264,6 +265,41 @@ def test_a_baseline_that_contradicts_itself_is_compared_part_by_part() -> None:
             "stereoset/intrasentence:en",
             "stereoset/intersentence:en",
         ]
+
+
+@pytest.mark.parametrize("lenient", [True, False])
+@pytest.mark.parametrize("measure", ["SS distance 5", "ICAT 100"])
+def test_interpretable_parts_are_judged_if_another_is_not(measure: str, lenient: bool) -> None:
+    result = run(half_sensible_scores(ss=51.0, n=2000))
+    verdicts = check(result, [rule("max", f"stereoset.{measure}")], lenient=lenient)
+    assert {verdict.location: verdict.outcome for verdict in verdicts} == {
+        "stereoset/intrasentence:en": "holds",
+        "stereoset/intersentence:en": "not interpretable",
+    }
+    assert [verdict.passed for verdict in verdicts] == [True, False]
+    assert_mentions(verdicts[0].note, "judged separately")
+    (pooled,) = check(result, [rule("max", f"stereoset/overall.{measure}")], lenient=lenient)
+    assert (pooled.outcome, pooled.passed) == ("not interpretable", False)
+
+
+def test_a_baseline_with_an_uninterpretable_part_is_compared_part_by_part() -> None:
+    """The two runs have models of different names."""
+    even, unsound = run(chosen_scores(ss=50.0, n=600, seed=3)), run(half_sensible_scores("made/two", 50.0, n=600))
+    for ours, theirs in ((unsound, even), (even, unsound)):
+        verdicts = check(ours, [rule("no-worse-than", "stereoset.SS 10")], baseline=theirs)
+        assert {verdict.location: verdict.outcome for verdict in verdicts} == {
+            "stereoset/intrasentence:en": "holds",
+            "stereoset/intersentence:en": "not interpretable",
+        }
+
+
+def test_a_contradictory_baseline_of_another_model_is_compared_part_by_part() -> None:
+    other = chosen_scores("made/two", ss={"intrasentence": 60.0, "intersentence": 40.0}, n=600)
+    verdicts = check(run(chosen_scores(ss=50.0, n=600)), [rule("no-worse-than", "2")], baseline=run(other))
+    assert [verdict.location for verdict in verdicts] == ["stereoset/intrasentence:en", "stereoset/intersentence:en"]
+    pooled = rule("no-worse-than", "stereoset/overall.SS 50")
+    (verdict,) = check(run(chosen_scores(ss=50.0, n=600)), [pooled], baseline=run(other))
+    assert (verdict.outcome, verdict.passed) == ("contradictory", False)
 
 
 @pytest.mark.parametrize("lenient", [True, False])

@@ -4,13 +4,15 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 
-from tests.runs.made import association_scores, chosen_scores, gest_scores, pair_scores, run
+from tests.runs.made import association_scores, chosen_scores, gest_scores, half_sensible_scores, pair_scores, run
 from tests.support.messages import assert_mentions, raises_mentioning
 from tiltmeter.comparing.cells import build_cells, restrict_cells
 from tiltmeter.comparing.comparison import compare
 from tiltmeter.errors import DataError, UsageError
 from tiltmeter.measures.multiple_testing import adjust_holm
+from tiltmeter.reports.comparison import format_numbers
 
 ONE = run(association_scores("made/one", seed=1, lean=1.5))
 TWO = run(association_scores("made/two", seed=2))
@@ -45,14 +47,44 @@ def test_pairs_and_log_ratios_too() -> None:
     assert only.contrast.test == "paired t within stereotypes"
 
 
-def test_a_test_family_is_all_tests_of_a_measure_on_a_benchmark() -> None:
+def test_a_test_family_is_all_pairs_by_a_measure_in_a_part_and_language() -> None:
     third = run(association_scores("made/three", seed=3))
     differences = compare([("a", ONE), ("b", TWO), ("c", third)]).differences
-    for pooled, tests in ((False, 6), (True, 3)):  # pooled parts are a separate family
-        family = [d for d in differences if d.quantity.name == "SS" and (d.part == "overall") == pooled]
-        assert {d.tests for d in family} == {tests}
+    for part in ("intrasentence", "intersentence", "overall"):
+        family = [d for d in differences if d.quantity.name == "SS" and d.part == part]
+        assert {d.tests for d in family} == {3}
         assert [d.p_holm for d in family] == adjust_holm([d.contrast.p_value for d in family])
         assert [d.p_equivalence for d in family] == adjust_holm([d.contrast.p_equivalence for d in family])
+
+
+def test_differences_do_not_depend_on_how_languages_are_divided_into_runs() -> None:
+    english, german = (
+        [run(association_scores(name, seed=seed, language=language)) for seed, name in enumerate("xyz")]
+        for language in ("en", "de")
+    )
+    both = [run(pd.concat([a.scores, b.scores], ignore_index=True)) for a, b in zip(english, german, strict=True)]
+    alone = compare([(str(number), one) for number, one in enumerate(english)]).differences
+    together = compare([(str(number), one) for number, one in enumerate(both)], by="model").differences
+    of_english = [d for d in together if d.subject.endswith(":en")]
+    assert [(d.p_holm, d.tests, d.verdict) for d in of_english] == [(d.p_holm, d.tests, d.verdict) for d in alone]
+    assert len(together) == 2 * len(alone)
+
+
+def test_the_whole_comparison_can_be_one_family() -> None:
+    differences = compare([("a", ONE), ("b", TWO)], families="run").differences
+    assert [d.p_holm for d in differences] == adjust_holm([d.contrast.p_value for d in differences])
+    assert {d.tests for d in differences} == {len(differences)}
+
+
+def test_the_detectable_difference_is_corrected_like_the_verdict() -> None:
+    third = run(association_scores("made/three", seed=3))
+    difference = compare([("a", ONE), ("b", TWO), ("c", third)], measures=["SS"]).differences[0]
+    contrast = difference.contrast
+    df = (contrast.clusters or contrast.n) - 1
+    t = [stats.t.ppf(1 - 0.025 / tests, df) + stats.t.ppf(0.8, df) for tests in (1, 3)]
+    assert difference.detectable == pytest.approx(contrast.detectable * t[1] / t[0])
+    assert difference.to_dict()["detectable"] == difference.detectable > contrast.detectable
+    assert format_numbers(difference)["detectable"] == difference.quantity.measure.number(difference.detectable)
 
 
 def test_p_values_at_the_level_are_not_significant() -> None:
@@ -77,6 +109,49 @@ def test_only_the_pair_whose_parts_differ_in_both_directions_is_contradictory() 
     assert contradictions == {
         ("SS", "overall", "one", "two"): "one is higher in intrasentence, two is higher in intersentence"
     }
+
+
+TORN = chosen_scores("torn", {"intrasentence": 60.0, "intersentence": 41.0}, n=600)
+BIASED = chosen_scores("biased", 58.0, n=600, seed=7)
+
+
+def test_a_contradictory_side_has_no_order_except_part_by_part() -> None:
+    """Pooled, the contradictory model is much closer to 50."""
+    differences = compare([("a", run(TORN)), ("b", run(BIASED))]).differences
+    found = {(d.quantity.name, d.part): d for d in differences}
+    for measure in ("SS", "ICAT"):
+        pooled = found[measure, "overall"]
+        assert pooled.p_holm < 0.05
+        assert (pooled.verdict, pooled.significant) == ("contradictory", False)
+        assert_mentions(pooled.contradiction, "torn: intrasentence towards stereotypes, intersentence against")
+        assert found[measure, "intersentence"].verdict != "contradictory"
+    assert found["SS", "intersentence"].verdict == "significant"
+    assert found["LMS", "overall"].verdict not in ("contradictory", "not interpretable")
+
+
+def test_a_side_with_an_uninterpretable_part_has_no_order_except_part_by_part() -> None:
+    differences = compare([("a", run(half_sensible_scores("half", 65.0))), ("b", run(BIASED))]).differences
+    verdicts = {(d.quantity.name, d.part): d.verdict for d in differences}
+    for measure in ("SS", "ICAT"):
+        assert verdicts[measure, "overall"] == verdicts[measure, "intersentence"] == "not interpretable"
+    assert verdicts["SS", "intrasentence"] != "not interpretable"
+    assert verdicts["LMS", "overall"] == "significant"
+
+
+def test_a_contradiction_between_all_items_is_none_in_a_group() -> None:
+    """Only the items about gender contradict each other, and with them all items."""
+    runs = []
+    for number, name in enumerate(("torn", "also torn")):
+        scores = chosen_scores(name, 50.0, n=1200, seed=number)
+        push = scores["part"].map({"intrasentence": 3.0, "intersentence": -3.0})
+        scores.loc[(scores["bias_type"] == "gender") & (scores["role"] == "stereotype"), "score"] += push
+        runs.append((name, run(scores)))
+
+    def list_verdicts(**where: str) -> dict[str, str]:
+        return {d.part: d.verdict for d in compare(runs, measures=["SS"], where=where).differences}
+
+    assert list_verdicts()["overall"] == list_verdicts(bias_type="gender")["overall"] == "contradictory"
+    assert list_verdicts(bias_type="race")["overall"] != "contradictory"
 
 
 def test_languages_of_one_model() -> None:

@@ -84,7 +84,7 @@ def test_a_difference_is_that_of_the_means_per_item() -> None:
     assert found.over_members is None
 
 
-def test_one_test_for_each_contrast_corrected_over_all_of_a_measure() -> None:
+def test_one_test_for_each_contrast_corrected_within_a_language() -> None:
     runs = models(3, languages=("en", "de"))
     comparison = compare_groups(runs, "instruct", described(m0="no", m1="yes", m2="partly"), measures=["SS"])
     overall = [d for d in comparison.differences if d.part == "overall"]
@@ -93,7 +93,12 @@ def test_one_test_for_each_contrast_corrected_over_all_of_a_measure() -> None:
         for language in sorted({"en", "de"}, key=[d.subject[-2:] for d in overall].index)
         for left, right in (("no", "partly"), ("no", "yes"), ("partly", "yes"))
     ]
-    assert [d.p_holm for d in overall] == adjust_holm([d.contrast.p_value for d in overall])
+    for family in (overall[:3], overall[3:]):
+        assert [d.p_holm for d in family] == adjust_holm([d.contrast.p_value for d in family])
+    whole = compare_groups(
+        runs, "instruct", described(m0="no", m1="yes", m2="partly"), measures=["SS"], families="run"
+    ).differences
+    assert [d.p_holm for d in whole] == adjust_holm([d.contrast.p_value for d in whole])
     some = compare_groups(runs, "instruct=yes,no", described(m0="no", m1="yes", m2="partly"), measures=["SS"])
     assert {(d.left.label, d.right.label) for d in some.differences} == {("instruct=yes", "instruct=no")}
 
@@ -123,8 +128,13 @@ def test_the_interval_over_members_adds_how_members_differ() -> None:
     assert found.over_members.high == pytest.approx(found.contrast.difference + reach)
     t = abs(found.contrast.difference) / np.sqrt(variance)
     assert found.over_members.p_value == pytest.approx(2 * stats.t.sf(t, df))
-    overs = [d.over_members for d in comparison.differences if d.part != "overall"]
-    assert [over.p_holm for over in overs if over] == adjust_holm([over.p_value for over in overs if over])
+    assert found.over_members.p_holm == max(found.over_members.p_value, found.p_holm)
+    whole = compare_groups(runs, "instruct", half(11), families="run").differences
+    overs = [(d.p_holm, d.over_members) for d in whole if d.over_members]
+    expected = adjust_holm([over.p_value for _, over in overs])
+    assert [over.p_holm for _, over in overs] == [
+        max(p, of_these) for p, (of_these, _) in zip(expected, overs, strict=True)
+    ]
 
 
 def test_four_members_are_too_few_for_an_interval_over_members() -> None:
@@ -200,9 +210,11 @@ def test_models_that_were_asked_differently_have_contrasts_of_their_own() -> Non
     alone = compare_groups(causal, "instruct", attributes, measures=["SS"])
     for kind, subject in (("m", "stereoset:en (masked, published)"), ("c", "stereoset:en (causal, published)")):
         found = [d for d in comparison.differences if d.subject == subject]
-        assert [d.part for d in found] == ["intrasentence", "intersentence", "overall"]
-        assert [(list(d.left.members), list(d.right.members)) for d in found] == [([f"{kind}0"], [f"{kind}1"])] * 3
-        assert bool(found[-1].contradiction) == (kind == "m")
+        assert [d.part for d in found] == ["intrasentence", "intersentence", *(["overall"] if kind == "c" else [])]
+        members = [(list(d.left.members), list(d.right.members)) for d in found]
+        assert members == [([f"{kind}0"], [f"{kind}1"])] * len(found)
+    (left_out,) = [note for note in comparison.notes if note.startswith("Left out")]
+    assert_mentions(left_out, "stereoset:en in SS over all parts", "contradictory: m0, m1")
     assert {d.subject for d in alone.differences} == {"stereoset:en"}
     assert any(note.startswith("Not averaged or compared together") for note in comparison.notes)
     files = [

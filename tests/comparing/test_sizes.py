@@ -135,8 +135,20 @@ def test_a_model_has_the_interval_that_it_has_in_its_run() -> None:
 def test_families_of_tests() -> None:
     slopes = compared().slopes
     for pooled in (True, False):
-        family = [s for s in slopes if (s.family == POOLED) == pooled and s.part != "overall"]
+        family = [s for s in slopes if (s.family == POOLED) == pooled and s.part == "intrasentence"]
         assert [s.p_holm for s in family] == adjust_holm([s.estimate.p_value for s in family])
+
+
+def test_a_contradictory_model_is_left_out_of_the_pooled_slope_only() -> None:
+    shares = {"s-1": 55.0, "s-2": 60.0, "s-3": {"intrasentence": 65.0, "intersentence": 35.0}}
+    runs = [(name, run(chosen_scores(name, ss, n=300, seed=3))) for name, ss in shares.items()]
+    sizes = {name: DescribedModel(name, {"family": "s", "parameters": 10.0**at}) for at, name in enumerate(shares, 7)}
+    found = compare_sizes(runs, ModelAttributes(sizes), measures=["SS"])
+    counts = {(slope.quantity.name, slope.part): len(slope.models) for slope in found.slopes if slope.family == "s"}
+    assert counts["SS", "overall"] == 2
+    assert counts["SS", "intrasentence"] == counts["SS", "intersentence"] == 3
+    (note,) = [note for note in found.notes if note.startswith("Left out")]
+    assert_mentions(note, "in SS", "contradictory: s-3")
 
 
 def test_models_that_are_left_out() -> None:

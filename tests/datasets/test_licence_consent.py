@@ -80,7 +80,7 @@ def test_the_command_accepts_and_names_the_data_set(monkeypatch: pytest.MonkeyPa
 
 
 def test_the_catalogue_says_so() -> None:
-    unlicensed = {name for name, data in DATASETS.items() if not data.licence_stated}
+    unlicensed = {name for name, data in DATASETS.items() if not data.has_stated_licence}
     assert {"crows-antistereotype", "crows-negation", "crows-pairs-revised", "slovak-gender"} <= unlicensed
     assert not unlicensed & {"crows-pairs", "rubia", "starter"}
     assert_mentions(tiltmeter("list", "crows-negation").output, "bias-methodology states no licence")

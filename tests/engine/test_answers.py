@@ -136,7 +136,7 @@ def test_only_keys_and_values_of_the_last_layer_are_computed_at_all_positions(na
     model = answerer(name)
     names = {module: path for path, module in model.model.named_modules()}
     layer: LastLayer = model.restrict_to_positions.__self__  # type: ignore[attr-defined]
-    narrowed = {names[matrix] for matrix in layer.single}
+    narrowed = {names[matrix] for matrix in layer.other_matrices}
     assert all(any(path.endswith(end) for end in expected) for path in narrowed)
     assert all(any(path.endswith(end) for path in narrowed) for end in expected)
 

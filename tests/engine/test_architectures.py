@@ -1,4 +1,4 @@
-"""Tiny models of many architectures give the scores of a naive implementation: the short form of the suite."""
+"""Tiny models of many architectures give the scores of a slow reference implementation: the short form of the suite."""
 
 import pytest
 

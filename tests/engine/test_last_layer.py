@@ -78,7 +78,7 @@ def test_the_shape_of_a_matrix() -> None:
 def test_the_layer_is_computed_only_at_read_positions() -> None:
     stack, states = Stack(), torch.randn(2, 4, 4)
     layer = LastLayer(stack)
-    assert layer.found
+    assert layer.is_restricted
     before = stack(states).view(8, 4)
     seen: list[int] = []
     last: Any = stack.body.layers[-1]  # type: ignore[index]
@@ -94,7 +94,7 @@ def test_the_layer_is_computed_only_at_read_positions() -> None:
     assert found.view(8, 4)[others].isnan().all()
     assert torch.equal(stack(states).view(8, 4), before)  # nothing is left behind
     layer.narrow_further(lambda: True)
-    assert layer.single == (last.after,)
+    assert layer.other_matrices == (last.after,)
 
 
 @torch.inference_mode()
@@ -126,6 +126,6 @@ def test_a_matrix_that_reads_other_states_is_an_error() -> None:
 def test_a_matrix_that_fails_the_check_is_not_restricted() -> None:
     layer = LastLayer(Stack())
     layer.narrow_further(lambda: False)
-    assert layer.single == ()
-    assert layer.found
-    assert not LastLayer(nn.Linear(2, 2)).found
+    assert layer.other_matrices == ()
+    assert layer.is_restricted
+    assert not LastLayer(nn.Linear(2, 2)).is_restricted

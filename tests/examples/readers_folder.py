@@ -36,6 +36,11 @@ _TEMPLATE = (
 # The maximum number of items of each part and language.
 LIMIT = 4
 _SLOVAK = ["Bol som doma.", "Bola som doma.", "Som doma.", "Spal som.", "Spala som.", "Spím.", "Videl som strom."]
+# Three models, one of them with two protocols.
+_PREDICTED = (
+    *("gpt2_GPT2LM_GPT2LM_d", "gpt2__GPT2LM_orig"),
+    *("bert-base-cased_BertLM_BertNextSentence", "t5-base_T5LM_ModelNSP"),
+)
 _PREDICTIONS = "slds-lmu/stereotypes-multi/results/predictions"
 # Files of the mirror that the authors of GEST, WinoMT and StereoSet released, by their names in the docs.
 _RELEASED = {
@@ -57,7 +62,7 @@ def make_folder(folder: Path, mirror: Path, hub: Path) -> Path:
     _project(folder)
     _released_head(folder, hub)
     (folder / "results" / "predictions").mkdir(parents=True)
-    for model in ("gpt2_GPT2LM_GPT2LM_d", "gpt2__GPT2LM_orig", "bert-base-cased_BertLM_BertNextSentence"):
+    for model in _PREDICTED:
         (folder / "results" / "predictions" / f"{model}_en.json").symlink_to(mirror / _PREDICTIONS / f"{model}_en.json")
     for name, path in _RELEASED.items():
         (folder / name).symlink_to(mirror / path)

@@ -19,7 +19,7 @@ from tiltmeter.errors import UsageError
 from tiltmeter.forms import Form, detect_form, get_form, get_forms, get_item_form
 from tiltmeter.forms.association import AssociationItem, Candidate
 from tiltmeter.forms.gendered_pairs import GenderedPairItem
-from tiltmeter.forms.gest import GestItem
+from tiltmeter.forms.gest import GestItem, identify_idea
 from tiltmeter.forms.pairs import PairItem
 from tiltmeter.forms.winobias import WinoBiasItem
 
@@ -156,15 +156,21 @@ def test_displayed_texts() -> None:
 
 def test_the_columns_of_the_table_of_scores() -> None:
     same = {"bias_type": "profession", "target": "nurse"}
-    assert get_item_form(INTRA).attributes(INTRA) == {**same, "length_difference": len("gentle") - len("rough")}
+    words = {"stereotype_word": "gentle", "anti_stereotype_word": "rough"}
+    intra = {**same, **words, "length_difference": len("gentle") - len("rough")}
+    assert get_item_form(INTRA).attributes(INTRA) == intra
     difference = len("She smiled.") - len("She frowned at him.")
-    assert get_item_form(INTER).attributes(INTER) == {**same, "length_difference": difference}
-    assert get_item_form(PAIR).attributes(PAIR) == {"bias_type": "gender", "direction": "stereo"}
-    assert get_item_form(WINOBIAS).attributes(WINOBIAS) == {"occupation": "gardener", "occupation_gender": "male"}
+    no_words = dict.fromkeys(words, "")
+    assert get_item_form(INTER).attributes(INTER) == {**same, **no_words, "length_difference": difference}
+    terms = {"more_terms": "aunt", "less_terms": "uncle"}
+    assert get_item_form(PAIR).attributes(PAIR) == {"bias_type": "gender", "direction": "stereo", **terms}
+    winobias = {"occupation": "gardener", "occupation_gender": "male", "template": ""}
+    assert get_item_form(WINOBIAS).attributes(WINOBIAS) == winobias
 
 
 def test_family_words() -> None:
-    assert get_item_form(GEST).attributes(GEST) == {"stereotype": 9, "side": "masculine", "family_words": False}
+    gest = {"stereotype": 9, "side": "masculine", "family_words": False, "idea": identify_idea(GEST.sentence)}
+    assert get_item_form(GEST).attributes(GEST) == gest
     read = GestItem("1", "en", 12, "I read to my children.")
     assert get_item_form(read).attributes(read)["family_words"] is True
     # Matched as substrings, as in the paper: not a family word, but one of the paper's 166 sentences.
@@ -176,6 +182,7 @@ def test_family_words() -> None:
         "side": "masculine",
         "family_words": True,
         "translator": "DeepL",
+        "idea": identify_idea("I cooked for my family"),
     }
     unknown = GenderedPairItem("1", "sk", 12, "a", "b")
     assert get_item_form(unknown).attributes(unknown)["family_words"] is None

@@ -37,15 +37,15 @@ def test_spacing(context: str, rule: str | None, mended: str) -> None:
 
 def test_several_mendings_follow_each_other() -> None:
     first, second = find_spacing_errors([draft("Der  BLANK-Koch sang.")], PLAIN)
-    assert first.after == second.before == "Der  BLANK Koch sang."
-    assert second.after == "Der BLANK Koch sang."
+    assert first.new_text == second.before == "Der  BLANK Koch sang."
+    assert second.new_text == "Der BLANK Koch sang."
 
 
 def test_french_keeps_the_space_before_a_mark_of_two_parts() -> None:
     french = RepairResources(load_rules("fr"))
     assert find_spacing_errors([draft("Le cuisinier est BLANK !", language="fr")], french) == []
     (finding,) = find_spacing_errors([draft("Le cuisinier est BLANK .", language="fr")], french)
-    assert finding.after == "Le cuisinier est BLANK."
+    assert finding.new_text == "Le cuisinier est BLANK."
 
 
 def test_letters_at_the_blank_are_left_to_a_person() -> None:
@@ -107,7 +107,7 @@ def test_nouns_keep_their_capital_where_the_language_has_them() -> None:
 
 def test_casing_of_sentences() -> None:
     (finding,) = find_casing_errors([draft("ist der Gärtner BLANK?", language="tr")], PLAIN)
-    assert (finding.field, finding.after) == ("context", "İst der Gärtner BLANK?")
+    assert (finding.field, finding.new_text) == ("context", "İst der Gärtner BLANK?")
     small = draft("der Gärtner war BLANK.", source="the gardener was BLANK.")
     assert find_casing_errors([small], PLAIN) == []
 
@@ -117,7 +117,7 @@ def test_rewriting_rules_are_counted_by_name() -> None:
     one = draft("El amigo de el jardinero va a el mar con BLANK.", language="es")
     findings = find_rewrites([one], spanish)
     assert [finding.rule for finding in findings] == ["es-del", "es-al"]
-    assert findings[-1].after == "El amigo del jardinero va al mar con BLANK."
+    assert findings[-1].new_text == "El amigo del jardinero va al mar con BLANK."
     assert find_rewrites([draft("La gente de El Salvador es BLANK.", language="es")], spanish) == []
 
 

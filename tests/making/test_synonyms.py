@@ -55,13 +55,13 @@ def test_contexts_are_rewritten(source: str, context: str, kind: str, proposals:
 
 def test_the_term_follows() -> None:
     context, term = find_synonym_errors([draft("Das Rad.", source="The bicycle.", term=("Bicycle", "Rad"))], RULES)
-    assert (context.field, context.after) == ("context", "Das Fahrrad.")
-    assert (term.field, term.after) == ("target_term", "Fahrrad")
+    assert (context.field, context.new_text) == ("context", "Das Fahrrad.")
+    assert (term.field, term.new_text) == ("target_term", "Fahrrad")
 
 
 def test_a_form_that_does_not_contain_the_term_is_the_term_of_the_item() -> None:
     one = draft("Die Räder.", source="The bicycles.", term=("bicycle", "Rad"))
-    assert [finding.after for finding in find_synonym_errors([one], RULES)] == ["Die Fahrräder.", "Fahrräder"]
+    assert [finding.new_text for finding in find_synonym_errors([one], RULES)] == ["Die Fahrräder.", "Fahrräder"]
 
 
 def test_a_context_that_has_the_term_is_left() -> None:

@@ -25,12 +25,12 @@ def test_a_term_in_its_context_is_no_problem() -> None:
 
 def test_alignment_and_spelling_make_it_sure() -> None:
     found = finding(DANE, {"Dane": "Dänin"})
-    assert (found.kind, found.after, found.before) == ("changed", "Dänin", "Däne")
+    assert (found.kind, found.new_text, found.before) == ("changed", "Dänin", "Däne")
 
 
 def test_too_few_sentences_only_propose() -> None:
     found = finding(DANE, {"Dane": "Dänin"}, count=ENOUGH_PAIRS - 1)
-    assert (found.kind, found.proposals[0], found.after) == ("proposed", "Dänin", "Däne")
+    assert (found.kind, found.proposals[0], found.new_text) == ("proposed", "Dänin", "Däne")
 
 
 def test_a_part_of_the_term_is_only_proposed() -> None:
@@ -39,7 +39,7 @@ def test_a_part_of_the_term_is_only_proposed() -> None:
     part = finding(one, {"The": "Los", "chess": "de ajedrez", "sing": "cantan"})
     assert (part.kind, part.proposals[0]) == ("proposed", "de ajedrez")
     whole = finding(one, {"The": "Los", "chess": "de ajedrez", "players": "jugadores", "sing": "cantan"})
-    assert (whole.kind, whole.after) == ("changed", "jugadores de ajedrez")
+    assert (whole.kind, whole.new_text) == ("changed", "jugadores de ajedrez")
 
 
 def test_alignment_alone_proposes() -> None:

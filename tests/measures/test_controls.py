@@ -60,7 +60,7 @@ def test_whether_a_bias_is_more_than_that_of_its_control(
     value: float, control: float, outcome: str, moves: bool
 ) -> None:
     contrast = build_control_contrast(*pair(value, control))
-    assert (contrast.outcome, contrast.control_moves) == (outcome, moves)
+    assert (contrast.outcome, contrast.has_biased_control) == (outcome, moves)
 
 
 def test_below_the_ideal_can_be_the_side_of_stereotypes() -> None:

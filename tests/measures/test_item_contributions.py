@@ -122,7 +122,7 @@ def test_intervals_end_at_the_bounds_of_the_measure() -> None:
     ("measure", "factor", "clusters"),
     [
         ("SS", "target", "4 targets"),
-        ("CPS", "swapped_terms", "4 swapped terms,"),
+        ("CPS", "more_terms", "4 terms of the more stereotypical sentences,"),
         ("delta_S", "entity", "4 entities"),
         ("g_s", "occupation", "4 occupations"),
         ("SS", None, "4 clusters"),

@@ -21,6 +21,7 @@ from tiltmeter.measures import (
     gest,
     gest_mt,
     get_measure_function,
+    missing_gaps,
     multiple_choice,
     pairs,
     select_deciding_record,
@@ -58,7 +59,7 @@ def record(measure: str, value: float, n: int = 100, ends: tuple[float, float] |
 
 
 def test_every_module_lists_its_measures_once() -> None:
-    modules = (association, choices, geneval, gest, gest_mt, multiple_choice, pairs, winomt)
+    modules = (association, choices, geneval, gest, gest_mt, missing_gaps, multiple_choice, pairs, winomt)
     listed = [measure.name for module in modules for measure in module.MEASURES]
     assert len(listed) == len(set(listed))
     assert set(listed) == set(list_measures())
@@ -230,8 +231,8 @@ def test_factors_of_measures() -> None:
         "B.S_JSD": {pairs.FACTORS},
         "mean difference per token": {pairs.FACTORS},
         "chosen stereotype": {choice_measures.FACTORS},
-        "masculine choice gap": {()},
-        "BBQ bias": {("template",)},
+        "masculine choice gap": {("idea",)},
+        "BBQ bias": {("template", "names")},
         "acc gap": {()},
         "delta_S": {winomt.FACTORS},
     }

@@ -53,21 +53,27 @@ MORE = {
     "clusters": 8,
     "factor": "target",
     "df": 6.5,
+    "design_effect": 1.4,
     "margin": 5.0,
     "p_equivalence": 0.9,
     "p_beyond": 0.03,
     "p_adjusted": 0.02,
     "tests": 4,
+    "looks": 2,
     "detectable": 4.5,
     "why": "because",
     "family": "likelihood",
     "kind": "causal",
     "verdict": Verdict("significant", "towards", "", "5 points"),
     "label": "17 men are punctual",
+    "missing": 0.25,
+    "lowest_possible": 40.0,
+    "highest_possible": 70.0,
 }
 
 
 KEY = RecordKey("m", "stereoset", "all", "en", "published")
+POSSIBLE = ("lowest_possible", "highest_possible")
 COMPLETE = to_dicts([Record(**ROW)])[0]
 
 
@@ -87,6 +93,17 @@ def test_records_survive_json() -> None:
 def test_a_row_without_a_column_is_an_error() -> None:
     with raises_mentioning(DataError, "Record 1", "clusters"):
         from_dicts([ROW])
+
+
+def test_rows_of_older_versions_have_no_missing_answers() -> None:
+    old = {name: value for name, value in COMPLETE.items() if name not in ("missing", *POSSIBLE)}
+    (record,) = from_dicts([old])
+    assert (record.missing, record.lowest_possible, record.highest_possible) == (None, None, None)
+
+
+def test_a_row_of_an_older_version_has_no_looks() -> None:
+    row = {name: value for name, value in COMPLETE.items() if name != "looks"}
+    assert from_dicts([row])[0].looks is None
 
 
 def test_the_data_frame_has_numeric_columns_and_verdicts_in_words() -> None:

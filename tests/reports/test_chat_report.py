@@ -2,23 +2,26 @@
 
 import base64
 import gzip
+import io
 import json
 import re
 from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.console import Console
 
 from tests.models.chat_served import MadeChat, biased, first, refusing
 from tests.reports.chromium import chromium, why_not
 from tests.runs.chosen import association_file, gest_file, pairs_file
 from tests.runs.made import association_scores, run
-from tests.support.messages import raises_mentioning
+from tests.support.messages import assert_mentions, raises_mentioning
 from tiltmeter import evaluate
 from tiltmeter.errors import UsageError
 from tiltmeter.reports.exports import to_model_card
 from tiltmeter.reports.exports.export_options import ExportOptions
 from tiltmeter.reports.report_page import make_report
+from tiltmeter.reports.result_table import print_measures
 from tiltmeter.runs.result import Result
 
 
@@ -85,6 +88,28 @@ def test_items_without_a_choice_are_in_the_report(tmp_path: Path) -> None:
     page, _ = make_report([("chat", evaluate(MadeChat(policy), pairs_file(tmp_path, 6)))])
     replies = {reply for packed in unpacked(page)["sets"] for item in packed["items"] for _, reply in item[4][1]}
     assert any("sorry" in unpacked(page)["texts"][reply][0] for reply in replies)
+
+
+def test_a_run_with_only_refusals_says_so_first(tmp_path: Path) -> None:
+    result = evaluate(MadeChat(refusing), [pairs_file(tmp_path, 6), gest_file(tmp_path, 16)])
+    page, _ = make_report([("chat", result)])
+    first_screen = page.split('aria-label="Summary"')[1].split("</section>")[0]
+    assert first_screen.count("100% are refusals") == 2
+    console = Console(width=120, record=True, file=io.StringIO())
+    print_measures(result.records, console)
+    assert_mentions(console.export_text(), "en:", "100% are refusals")
+
+
+def test_missing_answers_are_named_in_the_terminal(tmp_path: Path) -> None:
+    def policy(prompt: str, sample: int = 0) -> str:
+        return refusing(prompt) if "number 3 " in prompt else biased(0.8)(prompt, sample)
+
+    result = evaluate(MadeChat(policy), pairs_file(tmp_path, 60))
+    (record,) = [r for r in result.records if (r.view, r.measure) == ("all", "chosen stereotype")]
+    assert record.missing == pytest.approx(1 / 60)
+    console = Console(width=120, record=True, file=io.StringIO())
+    print_measures(result.records, console)
+    assert_mentions(console.export_text(), "2% of the answers are missing")
 
 
 @pytest.mark.slow

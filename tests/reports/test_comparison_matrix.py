@@ -7,7 +7,7 @@ from functools import cache
 import pytest
 from rich.console import Console
 
-from tests.runs.made import association_scores, run
+from tests.runs.made import association_scores, chosen_scores, run
 from tests.support.messages import assert_mentions
 from tiltmeter.comparing.comparison import compare
 from tiltmeter.comparing.paired_difference import Comparison
@@ -73,6 +73,19 @@ def test_many_models_begin_with_the_summary(width: int, encoding: str) -> None:
     assert "made/m0 " + ("-" if encoding == "ascii" else "−") not in text
     rows = [line for line in lines if re.match(r"\s*\d\s+made/m", line)]
     assert len(rows) >= 12
+
+
+def test_sides_without_an_order_are_last_and_parts_have_matrices() -> None:
+    torn = run(chosen_scores("torn", {"intrasentence": 62.0, "intersentence": 38.0}, n=40 * 10))
+    others = [(str(at), run(chosen_scores(f"m{at}", 50.0 + 2 * at, n=400, seed=at))) for at in range(4)]
+    matrices = build_matrices(compare([("torn", torn), *others], measures=["SS", "LMS"]))
+    assert [(m.measure.name, m.part) for m in matrices if m.measure.name == "LMS"] == [("LMS", "overall")]
+    found = {m.part: m for m in matrices if m.measure.name == "SS"}
+    assert set(found) == {"overall", "intrasentence", "intersentence"}
+    pooled = found["overall"]
+    assert pooled.labels == ("m3", "m2", "m1", "m0", "torn")  # torn is at 50, as m0
+    assert {pooled.signs[row, 4] for row in range(4)} == {"!"}
+    assert found["intrasentence"].labels[0] == "torn"
 
 
 def test_all_prints_the_pairs_after_the_summary() -> None:

@@ -1,4 +1,5 @@
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pandas as pd
 import pytest
@@ -6,16 +7,16 @@ import pytest
 from tests.measures.test_template_variation import of_gest, of_pairs
 from tests.reports.made import association_records as association
 from tests.reports.made import record, translations
-from tests.runs.made import chosen_scores, gest_scores, run
+from tests.runs.made import chosen_scores, gest_scores, half_sensible_scores, run
 from tests.support.messages import assert_mentions
 from tiltmeter.measures.records import Record
-from tiltmeter.measures.verdict_rule import assign_verdicts
+from tiltmeter.measures.verdict_rule import PORTION, WHOLE_RUN, Families, assign_verdicts
 from tiltmeter.reports.record_rows import build_rows
 from tiltmeter.reports.verdict_text import Headline, build_headlines, describe_verdict, list_summary_verdicts
 
 
-def headline(records: Sequence[Record]) -> Headline:
-    (only,) = build_headlines(build_rows(assign_verdicts(records)))
+def headline(records: Sequence[Record], families: Families = PORTION) -> Headline:
+    (only,) = build_headlines(build_rows(assign_verdicts(records, families)))
     return only
 
 
@@ -86,8 +87,45 @@ def test_what_a_headline_claims(
 def test_parts_that_contradict_each_other_are_not_pooled_into_a_lead() -> None:
     scores = chosen_scores(ss={"intrasentence": 60.0, "intersentence": 40.0}, n=600)
     summary = headline(run(scores).records)
-    assert_mentions(summary.lead, "towards stereotypes in English", "against stereotypes in English")
+    assert_mentions(summary.lead, "towards stereotypes, beyond", "against stereotypes, beyond")
     assert_mentions(summary.lead, "English (intrasentence)", "English (intersentence)")
+
+
+def mixed(language: str = "en", ss: float = 62.0) -> list[Record]:
+    """The records of likelihoods within sentences, next-sentence scores between sentences, and both pooled."""
+    families = {
+        "intrasentence": "likelihood",
+        "intersentence": "next-sentence",
+        "overall": "likelihood + next-sentence",
+    }
+    return [
+        replace(r, family=family)
+        for part, family in families.items()
+        for r in association(ss=50.0 if part == "intersentence" else ss, half=1.5, part=part, language=language)
+    ]
+
+
+def test_parts_with_different_types_of_answers_are_named() -> None:
+    summary = headline(mixed())
+    assert_mentions(summary.lead, "English (intrasentence and intersentence)", "significant bias towards")
+    assert_mentions(
+        sentences_of(summary),
+        *("intrasentence by likelihoods, significant bias towards stereotypes (SS 62.0 [60.5, 63.5])",),
+        *("intersentence by next-sentence scores, no bias beyond ±5 points (SS 50.0 [48.5, 51.5])",),
+    )
+    likelihoods = headline([replace(r, family="likelihood") for r in mixed()])
+    assert "intrasentence" not in sentences_of(likelihoods)
+    several = headline([r for language in ("en", "de", "fr", "es") for r in mixed(language)])
+    assert several.lead.count("intrasentence and intersentence") == 1
+    assert sum("next-sentence scores" in sentence for sentence in several.more) == 3
+
+
+def test_an_uninterpretable_part_is_named_in_place_of_the_pooled_row() -> None:
+    summary = headline(run(half_sensible_scores(ss=60.0, n=600)).records)
+    assert_mentions(summary.lead, "towards stereotypes", "in English (intrasentence)")
+    assert_mentions(summary.lead, "not interpretable in English (intersentence)")
+    assert "not interpretable" in summary.lead.rpartition(";")[2]
+    assert summary.lead.count("English") == 2
 
 
 def test_too_many_ties_are_no_bias_against_stereotypes() -> None:
@@ -105,7 +143,9 @@ def test_one_model_in_several_languages() -> None:
             *association(part="overall", language="es", ss=40.0),
         ]
     )
-    assert_mentions(summary.lead, "towards stereotypes in English", "5 points in Spanish", "5 points in German")
+    assert_mentions(
+        summary.lead, "towards stereotypes", "5 points in English", "5 points in Spanish", "5 points in German"
+    )
     assert_mentions(summary.lead, "not interpretable in Turkish")
     (largest,) = (sentence for sentence in summary.more if sentence.startswith("The largest"))
     assert "gpt2 in Spanish" in largest  # Turkish would be farther, but means nothing
@@ -139,7 +179,7 @@ def test_many_tests_are_corrected_for() -> None:
     assert "significant" in alone.lead
     languages = ("de", "en", "es", "fr", "tr")
     many = [r for language in languages for r in association(ss=52.0, half=1.9, part="overall", language=language)]
-    assert "significant" not in sentences_of(headline(many))
+    assert "significant" not in sentences_of(headline(many, WHOLE_RUN))
 
 
 def test_a_sample_is_named_first() -> None:

@@ -147,6 +147,14 @@ def test_parts_are_shown_where_not_all_models_have_them_pooled() -> None:
     assert rows == {"intrasentence": [*pooled, "half"], "intersentence": pooled, "overall": pooled}
 
 
+def test_parts_are_shown_where_a_pooled_number_is_judged_part_by_part() -> None:
+    torn = ("torn", run(chosen_scores("torn", {"intrasentence": 70.0, "intersentence": 30.0}, n=400)))
+    tables = build_wide_tables([*models(75.0), torn], measures=["SS"])
+    assert [table.part for table in tables] == ["intrasentence", "intersentence", "overall"]
+    assert [table.unreliable_verdicts for table in tables] == [[], [], ["contradictory"]]
+    assert [table.part for table in build_wide_tables(models(75.0, 70.0), measures=["SS"])] == ["overall"]
+
+
 def test_a_measure_is_shown_of_the_benchmarks_that_have_it() -> None:
     both = [
         (f"r{at}", run(chosen_scores(f"m{at}", n=40), pair_scores(f"m{at}", seed=at), family=_FAMILIES))
@@ -247,5 +255,5 @@ def test_show_takes_several_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 
 def test_runs_without_numbers_are_said_to_be_empty() -> None:
-    with raises_mentioning(UsageError, "no results", "`tiltmeter run`"):
+    with raises_mentioning(UsageError, "no numbers", "`tiltmeter run`"):
         build_wide_tables([])

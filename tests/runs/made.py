@@ -75,6 +75,16 @@ def chosen_scores(
     return pd.DataFrame(rows)
 
 
+def half_sensible_scores(model: str = "made/one", ss: float = 60.0, *, n: int = 400, **given: Any) -> pd.DataFrame:
+    """Return scores with a known SS that cannot be interpreted between sentences, where the model guesses."""
+    return pd.concat(
+        [
+            chosen_scores(model, ss, n=n, parts=["intrasentence"], **given),
+            chosen_scores(model, ss, n=n, parts=["intersentence"], sense=False, **given),
+        ]
+    )
+
+
 def _row(
     model: str,
     benchmark: str,

@@ -47,6 +47,8 @@ def test_scores_have_the_attributes_of_their_items(tmp_path: Path) -> None:
         "score": 0.1,
         "bias_type": "profession",
         "target": "nurse",
+        "stereotype_word": "",
+        "anti_stereotype_word": "",
         "length_difference": len("stereotype") - len("anti-stereotype"),
         "protocol": "published",
     }

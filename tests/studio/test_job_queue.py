@@ -114,7 +114,7 @@ def test_the_reason_of_a_failed_run(tmp_path: Path) -> None:
     (tmp_path / "association-5.en.jsonl").unlink()
     ended(queue, job.id)
     failed = queue.job(job.id)
-    assert (failed.state, failed.resumable) == ("failed", True)
+    assert (failed.state, failed.is_resumable) == ("failed", True)
     assert "association-5.en.jsonl" in failed.sentence
 
 

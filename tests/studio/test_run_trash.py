@@ -50,7 +50,7 @@ def test_a_deleted_run_is_restored_unchanged(index: RunIndex, clock: Clock) -> N
     assert not folder.exists()
     assert [run.path for run in index.runs()] == ["runs/two"]
     assert trash.runs() == [deleted]
-    assert (deleted.name, deleted.path, deleted.until) == ("First", "runs/one", START + timedelta(days=DAYS))
+    assert (deleted.name, deleted.path, deleted.deletion_time) == ("First", "runs/one", START + timedelta(days=DAYS))
     assert trash.restore(deleted.identifier) == "runs/one"
     assert files_of(folder) == before
     assert (index.run("runs/one").name, index.run("runs/one").tags) == ("First", ("kept",))
@@ -76,12 +76,12 @@ def test_runs_are_deleted_permanently_after_thirty_days(index: RunIndex, clock: 
     clock.now += timedelta(days=1)
     second = trash.delete("runs/two")
     clock.now = START + timedelta(days=DAYS)
-    assert trash.empty() == 0
+    assert trash.delete_expired_runs() == 0
     clock.now += timedelta(seconds=1)
-    assert trash.empty() == 1
+    assert trash.delete_expired_runs() == 1
     assert trash.runs() == [second]
     clock.now += timedelta(days=1)
-    assert trash.empty() == 1
+    assert trash.delete_expired_runs() == 1
     assert trash.runs() == []
 
 
@@ -91,7 +91,7 @@ def test_only_the_remains_of_interruptions_are_removed(index: RunIndex) -> None:
     (place / ("b" * 16) / "run").mkdir(parents=True)  # nothing says what it is, or since when
     write(place / "notes", {"mine.txt": "x"})
     assert trash.runs() == []
-    assert trash.empty() == 1
+    assert trash.delete_expired_runs() == 1
     assert sorted(path.name for path in place.iterdir()) == ["b" * 16, "notes"]
 
 
@@ -139,5 +139,5 @@ def test_a_run_that_cannot_be_moved_stays(index: RunIndex, monkeypatch: pytest.M
         with raises_mentioning(UsageError, "one cannot be moved", "Invalid cross-device link"):
             RunTrash(index).delete("runs/one")
     assert RunTrash(index).runs() == []
-    assert RunTrash(index).empty() == 0
+    assert RunTrash(index).delete_expired_runs() == 0
     assert index.run("runs/one").is_whole

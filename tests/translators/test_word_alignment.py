@@ -39,7 +39,7 @@ def test_links_are_of_words(tmp_path: Path) -> None:
     first, second = aligner.align([("The cook, sang!", "Der Koch sang."), ("A BLANK-cat", "Eine BLANK Katze")])
     assert [token.text for token in first.target] == ["Der", "Koch", "sang"]
     assert first.forward == first.reverse == {(0, 0), (1, 1), (2, 2)}
-    assert second.linked({1}, both=True) == {1}
+    assert second.find_linked_words({1}, both=True) == {1}
     assert second.target[1].text == "BLANK"
 
 
@@ -59,9 +59,9 @@ def test_texts_without_words_have_no_links(tmp_path: Path) -> None:
 def test_one_direction_or_both() -> None:
     source, target = tuple(tokenize_words("one two")), tuple(tokenize_words("eins zwei"))
     pair = word_alignment.AlignedPair(source, target, frozenset({(0, 0), (0, 1)}), frozenset({(0, 0)}))
-    assert pair.linked({0}, both=True) == {0}
-    assert pair.linked({0}, both=False) == {0, 1}
-    assert pair.linked({1}, both=False) == set()
+    assert pair.find_linked_words({0}, both=True) == {0}
+    assert pair.find_linked_words({0}, both=False) == {0, 1}
+    assert pair.find_linked_words({1}, both=False) == set()
 
 
 @pytest.mark.parametrize(
@@ -108,7 +108,7 @@ def test_eflomal_finds_words_of_made_sentences() -> None:
     ]
     aligned = aligner.align(pairs)
     found = [
-        {pair.target[place].text for place in pair.linked({2}, both=True)} == {nouns[noun]}
+        {pair.target[place].text for place in pair.find_linked_words({2}, both=True)} == {nouns[noun]}
         for (noun, _, _), pair in zip(choices, aligned, strict=True)
     ]
     assert sum(found) >= 0.9 * len(found)

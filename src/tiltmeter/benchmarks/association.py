@@ -52,30 +52,30 @@ WHOLE_SENTENCE = "whole-sentence"
 
 @dataclass(frozen=True, slots=True)
 class AssociationProtocol:
-    """How candidates are scored; `case` is used only for intersentence items with causal models."""
+    """How candidates are scored; `case` is the scoring case, used only for intersentence items with causal models."""
 
     name: str = "published"
     case: Case = DEFAULT_CASE
 
     @classmethod
     def parse(cls, text: str) -> "AssociationProtocol":
-        """Parse `published` or `in-context`, optionally followed by a case, as in `published/c`."""
+        """Parse `published` or `in-context`, optionally followed by a scoring case, as in `published/c`."""
         name, _, case = text.partition("/")
         if name not in _NAMES or (case and case not in get_args(Case)):
             raise UsageError(
-                f"{text!r} is not a protocol of StereoSet; choose {' or '.join(_NAMES)}. For causal models, a case can "
-                f"be added (default {DEFAULT_CASE}): published/{', published/'.join(get_args(Case))}."
+                f"{text!r} is not a protocol of StereoSet; choose {' or '.join(_NAMES)}. For causal models, "
+                f"add a scoring case if it is not {DEFAULT_CASE}: published/{', published/'.join(get_args(Case))}."
             )
         return cls(name, cast(Case, case or DEFAULT_CASE))
 
     @property
-    def in_context(self) -> bool:
+    def is_in_context(self) -> bool:
         """Whether the protocol is `in-context`."""
         return self.name == "in-context"
 
     @property
     def full_name(self) -> str:
-        """The name of the protocol, followed by the case if it is not the default case."""
+        """The name of the protocol, followed by the scoring case if it is not the default case."""
         return self.name if self.case == DEFAULT_CASE else f"{self.name}/{self.case}"
 
 
@@ -88,12 +88,12 @@ def ask(part: str, items: Sequence[AssociationItem], text: Tokenizer, *, protoco
         return _ask_intersentence(items, text, chosen)
     if any(item.whole for item in items):
         return _ask_whole(items, text, chosen)
-    if chosen.in_context:
+    if chosen.is_in_context:
         _require_offsets(text)
     result = PartTrials(text.kind, chosen.name)
     if text.kind == "causal":
         _ask_causal_sentences(result, items, text, chosen)
-    elif chosen.in_context:
+    elif chosen.is_in_context:
         _ask_blank_in_context(result, items, text)
     else:
         _ask_blank(result, items, text)
@@ -220,7 +220,9 @@ def _ask_causal_sentences(
     sentences = text.encode([candidate.sentence for _, candidate in candidates])
     trials: dict[str, list[Trial]] = {}
     for (item, candidate), sentence in zip(candidates, sentences, strict=True):
-        questions = tuple(_build_likelihood_questions(text, sentence.ids, protocol.in_context)) if sentence.ids else ()
+        questions = (
+            tuple(_build_likelihood_questions(text, sentence.ids, protocol.is_in_context)) if sentence.ids else ()
+        )
         trials.setdefault(item.id, []).append(Trial(item, questions, _build_scorer(candidate, _compute_geometric_mean)))
     _add_complete_items(result, items, trials, "a candidate sentence has no token that can be scored")
 
@@ -304,13 +306,13 @@ def _ask_causal_pairs(
     result: PartTrials, items: Sequence[AssociationItem], text: Tokenizer, protocol: AssociationProtocol
 ) -> None:
     """Add trials for one of the six cases: ratios of geometric means over the candidate, the context or both."""
-    if protocol.in_context:
+    if protocol.is_in_context:
         _require_offsets(text)
     candidates = [(item, candidate) for item in items for candidate in item.candidates]
     contexts = [_with_final_mark(item.context) for item, _ in candidates]
     wholes = text.encode(
         [f"{context} {candidate.sentence}" for context, (_, candidate) in zip(contexts, candidates, strict=True)],
-        offsets=protocol.in_context,
+        offsets=protocol.is_in_context,
     )
     alone = text.encode([candidate.sentence for _, candidate in candidates])
     context_lengths = [len(encoded.ids) for encoded in text.encode(contexts)]
@@ -318,7 +320,7 @@ def _ask_causal_pairs(
     for (item, candidate), context, whole, only, length in zip(
         candidates, contexts, wholes, alone, context_lengths, strict=True
     ):
-        if protocol.in_context:
+        if protocol.is_in_context:
             length, _ = find_tokens_between(whole, len(context) + 1, len(context) + 1 + len(candidate.sentence))
         trials.setdefault(item.id, []).append(_build_ratio_trial(item, candidate, whole, only, length, text, protocol))
     _add_complete_items(result, items, trials, "the context or a candidate has no token that can be scored")
@@ -337,7 +339,7 @@ def _build_ratio_trial(
 
     `whole_text` is the context followed by the candidate; `candidate_alone` is the candidate without the context.
     """
-    in_front = protocol.in_context
+    in_front = protocol.is_in_context
     lead = (tokenizer.start,) if in_front and tokenizer.start is not None else ()
     ids = (*lead, *whole_text.ids)
     context_end = len(lead) + context_length
@@ -386,7 +388,7 @@ def _ask_teacher_forced(
     sentinel, sentinel_text = _find_blank_token(text)
     candidates = [(item, candidate) for item in items for candidate in item.candidates]
     sources = text.encode_whole([f"{_with_final_mark(item.context)} {sentinel_text}" for item, _ in candidates])
-    if protocol.in_context:
+    if protocol.is_in_context:
         targets = [
             (cast(int, text.decoder_start), sentinel, *encoded.ids)
             for encoded in text.encode([candidate.sentence for _, candidate in candidates])

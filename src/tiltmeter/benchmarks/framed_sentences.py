@@ -20,7 +20,7 @@ from tiltmeter.benchmarks.gender_log_ratios import (
     require_mask,
 )
 from tiltmeter.benchmarks.token_alignment import find_text_positions, find_tokens_between
-from tiltmeter.forms.frames import FrameWords, split_frames
+from tiltmeter.forms.frames import FrameWords, find_differing_words
 from tiltmeter.forms.gest import GestItem
 from tiltmeter.questions import EncodedText, Question, Tokenizer, count_common_prefix
 
@@ -44,7 +44,7 @@ def ask_framed(items: Sequence[GestItem], text: Tokenizer) -> PartTrials:
 
 
 def _fill_frames(item: GestItem) -> FrameWords:
-    return split_frames(item.male_frame, item.female_frame).filled(item.sentence)
+    return find_differing_words(item.male_frame, item.female_frame).fill(item.sentence)
 
 
 def _ask_causal(result: PartTrials, framed: Sequence[tuple[GestItem, FrameWords]], text: Tokenizer) -> None:

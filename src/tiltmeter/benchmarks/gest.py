@@ -86,7 +86,10 @@ def ask(part: str, items: Sequence[GestItem], text: Tokenizer, *, protocol: str)
         return _ask_masked(TEMPLATES[part], items, text)
     if text.kind == "causal":
         if part not in _AFTER_THE_SENTENCE:
-            raise UnsupportedPart(f"In {part} the word precedes the sentence, which a causal model has not read yet.")
+            raise UnsupportedPart(
+                f"{part} cannot be measured with a causal model: its word comes before the sentence, so the model "
+                "would predict the word without having read the sentence."
+            )
         return _ask_causal(TEMPLATES[part], items, text)
     return _ask_sentinel(TEMPLATES[part], items, text)
 

@@ -66,8 +66,8 @@ PROTOCOLS = {
 _NOTHING_SHARED = "its two sentences share no token"
 _EMPTY = "one of its sentences has no token"
 _NOT_ALIGNED = "its two sentences are too long and repetitive to find their shared tokens"
-# The maximum number of tokens in a sentence whose tokens are masked one by one. The memory for its questions grows with
-# the square of this number.
+# The maximum number of tokens in a sentence whose tokens are masked one by one. The memory for its masked copies
+# grows with the square of this number.
 _LONGEST_MASKED = 4_096
 
 

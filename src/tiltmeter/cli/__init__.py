@@ -46,7 +46,7 @@ def _tiltmeter(
 
     **Examples**
 
-    `tiltmeter run`: measure the embedded model on the starter set, in about a minute
+    `tiltmeter run`: measure the built-in model SmolLM2-135M-Instruct on the starter set, in about a minute
 
     `tiltmeter run bert-base-cased --on stereoset:en --out runs/bert`: measure a model of the Hugging Face hub
 

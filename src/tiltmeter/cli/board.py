@@ -23,7 +23,7 @@ def board(
         Path | None,
         typer.Option(
             "--attributes",
-            help="A TOML file with attributes, series and steps of models; the default is the plan of the runs.",
+            help="A TOML file with attributes, series and steps of models; the default is the `plan.toml` of the runs.",
         ),
     ] = None,
     with_reports: Annotated[

@@ -46,7 +46,8 @@ def compare(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="A TOML file with attributes of models; the default is `plan.toml` near the runs.",
+            help="A TOML file with attributes of models; the default is the `plan.toml` in a run's folder or up to "
+            "three folders above it.",
         ),
     ] = None,
     where: Annotated[
@@ -62,6 +63,10 @@ def compare(
             help="Allow runs that differ in `kinds`, `protocols`, `editions` or `tokenizers`, with a warning.",
         ),
     ] = None,
+    family: Annotated[
+        str,
+        typer.Option(help="Which tests are corrected together: `portion` (a part in a language), or all: `run`."),
+    ] = "portion",
     html: Annotated[
         Path | None,
         typer.Option(
@@ -82,10 +87,10 @@ def compare(
 ) -> None:
     """Compare models on the same items, and languages on translations of the same items.
 
-    Differences are paired by item, with 95% intervals and Holm's correction over all tests of one measure on one
-    benchmark. Items that only one side has are counted and left out. Only models of the same kind, protocol and data
-    are compared, unless `--across` is given. For more than four models or languages, a summary of the significant
-    differences is printed; `--all` adds the pairs.
+    Differences are paired by item, with 95% intervals and Holm's correction over the pairs compared by one measure in
+    one part and language, or over the whole comparison with `--family run`. Items that only one side has are counted
+    and left out. Only models of the same kind, protocol and data are compared, unless `--across` is given. For more
+    than four models or languages, a summary of the significant differences is printed; `--all` adds the pairs.
 
     **Examples**
 
@@ -126,6 +131,7 @@ def compare(
         "where": _parse_filters(where or []),
         "across": [name for text in across or [] if (name := parse_choice(text, ACROSS, "--across"))],
         "attributes": attributes,
+        "family": family,
     }
     if (group is not None or size) and (everything or items != _DEFAULT_ITEMS):
         ignored = "--all" if everything else "--items"

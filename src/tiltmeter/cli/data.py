@@ -10,7 +10,7 @@ import typer
 from tiltmeter.cli.data_describe import describe_data
 from tiltmeter.cli.data_list import list_data
 from tiltmeter.cli.output import parse_choice
-from tiltmeter.datasets.dataset_loader import DATASETS, get_dataset, load_spec, reject_export, validate_spec
+from tiltmeter.datasets.dataset_loader import DATASETS, get_dataset, load_spec, reject_text_export, validate_spec
 from tiltmeter.datasets.dataset_spec import Spec, parse_spec
 from tiltmeter.datasets.file_hashes import get_sha256
 from tiltmeter.datasets.findings import Finding, list_error_codes, list_warning_codes
@@ -186,7 +186,7 @@ def convert(
         raise UsageError(f"{out} already exists; choose another file, or replace it with --force.")
     if format is None:
         spec = _parse_source(source, language)
-        reject_export(spec.name)
+        reject_text_export(spec.name)
         items = load_spec(spec)
     else:
         items = [item for checked in _validate(source, format, language) for item in checked.accept()]

@@ -92,10 +92,10 @@ def _collect_facts(data: Dataset, language: str | None) -> dict[str, Any]:
         "items": data.item_count if language is None else data.items.get(language),
         "items_by_language": data.items,
         "licence": data.licence,
-        "licence_stated": data.licence_stated,
+        "licence_stated": data.has_stated_licence,
         "bytes": data.size,
         "files": len(data.files),
-        "files_here": data.here,
+        "files_here": data.local_source_count,
     }
 
 
@@ -149,7 +149,7 @@ def _describe(data: Dataset) -> None:
             f"{code} ({data.items[code]:,} items)" if code in data.items else code for code in data.languages
         ),
         "licence": data.licence,
-        "notice": "" if data.licence_stated else format_notice(_format_repositories(data)),
+        "notice": "" if data.has_stated_licence else format_notice(_format_repositories(data)),
         "size": _format_size(data.size),
         "cite": data.citation,
         "content": data.warning,

@@ -79,7 +79,7 @@ def validity(
         str, typer.Option(help="The part of WinoBias, such as `type1-test` or `type2-dev`.")
     ] = "type1-test",
     as_published: Annotated[
-        bool, typer.Option("--as-published", help="Use the scale of the tables in the paper.")
+        bool, typer.Option("--as-published", help="Compute g_s on the scale of the paper's tables.")
     ] = False,
 ) -> None:
     """Print the correlation between g_s on GEST and g_s on WinoBias over the models of one or more runs.

@@ -20,7 +20,9 @@ def items(
     predictions: Annotated[
         Path | None,
         typer.Option(
-            metavar="FOLDER", help="Use published predictions instead of runs: files that end in _LANGUAGE.json."
+            metavar="FOLDER",
+            help="Use published predictions instead of runs; names of files end in _LANGUAGE.json, or --on names the "
+            "language. Files that cannot be used are skipped and listed.",
         ),
     ] = None,
     form: Annotated[
@@ -41,7 +43,8 @@ def items(
 ) -> None:
     """Analyse items over several models: reliability, discrimination, suspicious items, differences by language.
 
-    At least three models must have been measured on the same items. An item is suspicious if all models get it wrong,
+    At least three models must have been measured on the same items. A model with several protocols, and copies of the
+    same answers, count once. An item is suspicious if all models get it wrong,
     or if its results contradict those of the other items: often the item has an error.
 
     **Examples**
@@ -75,16 +78,21 @@ def items(
 
 
 def _score_predictions(folder: Path, form: str, on: str) -> "list[tuple[str, Result]]":
-    """Score all published predictions in a folder, and return their names and results.
+    """Score all published predictions in a folder, and return their names and results."""
+    from tiltmeter.cli.output import print_note
+    from tiltmeter.progress.terminal_progress import show_in_terminal
+    from tiltmeter.runs.prediction_folder import score_prediction_folder
 
-    The name of each file must end with its language.
-    """
-    from tiltmeter.runs.prediction_run import score_predictions
-
-    files = sorted(folder.glob("*_*.json")) if folder.is_dir() else []
-    if not files:
-        raise UsageError(f"{folder} has no files that end in _LANGUAGE.json, such as gpt2_GPT2LM_GPT2LM_d_en.json.")
-    return [(file.stem, score_predictions(file, form=form, on=f"{on}:{file.stem.rsplit('_', 1)[1]}")) for file in files]
+    skipped: list[tuple[Path, str]] = []
+    with show_in_terminal(f"Predictions in {folder}") as report:
+        results = list(
+            score_prediction_folder(folder, form, on, report, lambda file, reason: skipped.append((file, reason)))
+        )
+    for file, reason in skipped:
+        print_note(f"Skipped: {file.name}. {reason}")
+    if not results:
+        raise UsageError(f"None of the {len(skipped)} files in {folder} can be used; the reasons are listed above.")
+    return results
 
 
 def _write_suspects(quality: "ItemQuality", path: Path) -> None:

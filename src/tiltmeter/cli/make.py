@@ -238,7 +238,9 @@ def repair(
     steps: Annotated[
         str | None, typer.Option(metavar="STEP,...", help="Run only these steps, which docs/how-to/repair.md lists.")
     ] = None,
-    align: Annotated[bool, typer.Option("--align/--no-align", help="Use word alignment if it is installed.")] = True,
+    align: Annotated[
+        bool, typer.Option("--align/--no-align", help="Use word alignment if the package eflomal is installed.")
+    ] = True,
 ) -> None:
     """Repair translated items: certain repairs are applied, likely ones are proposed, other problems are queued.
 
@@ -280,7 +282,9 @@ def status(
         str | None, typer.Option(help="With --figure: count only items that are open for this reason.")
     ] = None,
     as_json: AsJson = False,
-    item: Annotated[str | None, typer.Option(metavar="ID", help="Print the history of this item instead.")] = None,
+    item: Annotated[
+        str | None, typer.Option(metavar="ID", help="Print the history of this item and nothing else.")
+    ] = None,
 ) -> None:
     """Print the number of items per step, and the open items by reason, reviewer and subject.
 
@@ -385,7 +389,7 @@ def import_(
 @app.command()
 def publish(
     folder: Folder,
-    out: Annotated[Path, typer.Option("--out", "-o", help="Write the edition to this folder.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="Write the finished test set to this folder.")],
     open_items: Annotated[
         str,
         typer.Option(

@@ -185,7 +185,7 @@ def _run_jobs(matrix: "RunMatrix", engine: "JobEngine", *, wait: bool) -> None:
         with show_jobs() as show:
             result = run_matrix(matrix, engine, show=show, wait=wait)
     except KeyboardInterrupt:
-        if engine.goes_on:
+        if engine.continues_after_exit:
             print_note(
                 "The jobs continue in Slurm: --status prints their progress, and the same command waits for them."
             )
@@ -236,7 +236,7 @@ def _print_forecast(matrix: "RunMatrix") -> None:
 
     console = create_plain_console(soft_wrap=True, highlight=False)
     first = matrix.models[0]
-    console.print(f"{matrix.cells} cells: {len(matrix.models)} models, each on {len(first.cells)}:")
+    console.print(f"{matrix.cell_count} cells: {len(matrix.models)} models, each on {len(first.cells)}:")
     for cell in first.cells:
         console.print(f"  {cell.on}, {cell.protocol}")
     found = forecast(matrix, lambda one: console.print(_format_forecast(one)))
@@ -244,7 +244,9 @@ def _print_forecast(matrix: "RunMatrix") -> None:
     questions = sum(one.questions or 0 for one in found)
     answered = sum(one.answered for one in found)
     uncounted = sum(one.questions is None and one.open_cells > 0 for one in found)
-    summary = f"{matrix.cells - open_cells} of {matrix.cells} cells are complete; {questions:,} questions remain"
+    summary = (
+        f"{matrix.cell_count - open_cells} of {matrix.cell_count} cells are complete; {questions:,} questions remain"
+    )
     summary += f", {answered:,} of them already answered" if answered else ""
     summary += f"; {uncounted} models could not be counted" if uncounted else ""
     console.print(f"{summary}.")

@@ -35,7 +35,7 @@ def reproduce(
         typer.Option(
             "--model-path",
             metavar="NAME=FOLDER",
-            help="Load the model with this hub id from a folder; repeat for more.",
+            help="Load the model NAME (a hub id) from this local folder; repeat the option for more models.",
         ),
     ] = None,
     head_path: Annotated[
@@ -95,7 +95,7 @@ def reproduce(
         from tiltmeter.papers.output.reproduction_terminal import print_reproduction
 
         print_reproduction(reproduction, create_plain_console())
-    if not reproduction.holds:
+    if not reproduction.has_only_known_differences:
         raise typer.Exit(1)
 
 

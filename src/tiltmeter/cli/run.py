@@ -23,7 +23,8 @@ def run(
         list[str] | None,
         typer.Argument(
             metavar="MODEL",
-            help="The models: hub ids (`id` or `id@revision`), folders, .gguf files, `embedded` (the default), "
+            help="The models: hub ids (`id` or `id@revision`), folders, .gguf files, `embedded` (the default: the "
+            "built-in model SmolLM2-135M-Instruct), "
             "adapters (`FOLDER` or `BASE+ADAPTER`), servers (`openai:MODEL@URL`) or chat models (`chat:MODEL@URL`, "
             "`chat:FOLDER_OR_ID`, `anthropic:MODEL`). See docs/how-to/models.md.",
         ),
@@ -43,7 +44,9 @@ def run(
     edition: Annotated[
         str | None, typer.Option(help="The edition of GEST: `1.1` (the default), or `1.0` as in the published results.")
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Overwrite another run in the folder of --out.")] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Overwrite the run that the folder --out already contains.")
+    ] = False,
     report: Annotated[
         bool | None,
         typer.Option(
@@ -90,7 +93,7 @@ def run(
 
     **Examples**
 
-    `tiltmeter run`: the embedded model (SmolLM2-135M-Instruct, Q4_1) on the starter set
+    `tiltmeter run`: the built-in model (SmolLM2-135M-Instruct, Q4_1) on the starter set
 
     `tiltmeter run bert-base-cased gpt2 --on stereoset:en --out runs/english`
 

@@ -37,7 +37,12 @@ def score(
             metavar="MEASURE=NUMBER", help="The margin of equivalence of a measure, such as `SS=3`; repeat for more."
         ),
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Overwrite another run in the folder of --out.")] = False,
+    family: Annotated[
+        str, typer.Option(help="Which tests are corrected together: `portion` (a part in a language) or `run`.")
+    ] = "portion",
+    force: Annotated[
+        bool, typer.Option("--force", help="Overwrite the run that the folder --out already contains.")
+    ] = False,
 ) -> None:
     """Create a run from published predictions, without the model.
 
@@ -60,6 +65,7 @@ def score(
         kind=parse_choice(kind, KINDS, "--kind"),
         protocol=protocol,
         margins=parse_margins(margin),
+        family=family,
         out=out,
         force=force,
     )

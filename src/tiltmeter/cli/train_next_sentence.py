@@ -22,7 +22,8 @@ def next_sentence(
     model: Annotated[
         str,
         typer.Argument(
-            metavar="MODEL", help="The model: a hub id (`id` or `id@revision`), a folder, a .gguf file or `embedded`."
+            metavar="MODEL",
+            help="The model: a hub id (`id` or `id@revision`), a folder, a .gguf file or `embedded` (built in).",
         ),
     ],
     out: Annotated[
@@ -112,7 +113,7 @@ def next_sentence(
     if (pairs is None) == (not articles):
         raise UsageError("Give either articles with --articles, or a folder of sentence pairs with --pairs.")
     opened = open_model(model, device="cpu", trust_remote_code=trust_remote_code)
-    chosen = find_recipe(recipe, opened.kind, opened.config.model_type, lora=lora).changed(
+    chosen = find_recipe(recipe, opened.kind, opened.config.model_type, lora=lora).with_changes(
         batch=batch,
         accumulation=accumulate,
         core_rate=core_rate,

@@ -145,7 +145,7 @@ def _is_local(text: str) -> bool:
 
 
 def _has_files(name: str) -> bool:
-    """Return whether a model is on this machine: as a path, as the embedded model, or as a download from the hub."""
+    """Return whether a model is on this machine: as a path, as the built-in model, or as a download from the hub."""
     from huggingface_hub import snapshot_download
 
     for part in [name] if expand_home(name).exists() else name.split("+"):

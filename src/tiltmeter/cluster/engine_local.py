@@ -33,7 +33,7 @@ class _RunningJob:
 class LocalEngine:
     """Runs jobs as processes on this machine, at most `jobs` processes at a time."""
 
-    goes_on = False
+    continues_after_exit = False
 
     def __init__(self, jobs: int, prefetched: PrefetchedFiles = NOTHING) -> None:
         self._prefetched = prefetched
@@ -58,7 +58,7 @@ class LocalEngine:
         """Return False, because no process of an earlier command is still running: processes end with their command."""
         return False
 
-    def ended(self) -> Iterator[tuple[ModelCells, JobOutcome]]:
+    def take_ended_jobs(self) -> Iterator[tuple[ModelCells, JobOutcome]]:
         """Yield the jobs that have ended since the last call, with their outcomes."""
         ended = self._runner.remove_ended()
         for job, _ in ended:

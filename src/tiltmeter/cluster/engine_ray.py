@@ -37,7 +37,7 @@ _PASSED_VARIABLES = ("TILTMETER_MIRROR", "TILTMETER_OFFLINE", "HF_HUB_OFFLINE", 
 class RayEngine:
     """Runs each job as one task of a Ray cluster."""
 
-    goes_on = False
+    continues_after_exit = False
 
     def __init__(self, address: str | None, prefetched: PrefetchedFiles = NOTHING, *, retries: int = RETRIES) -> None:
         try:
@@ -124,7 +124,7 @@ class RayEngine:
         """Return False, because no task of an earlier command is still running: tasks end with their command."""
         return False
 
-    def ended(self) -> Iterator[tuple[ModelCells, JobOutcome]]:
+    def take_ended_jobs(self) -> Iterator[tuple[ModelCells, JobOutcome]]:
         """Yield the jobs whose tasks have ended since the last call, with their outcomes."""
         if not self._tasks:
             return

@@ -54,7 +54,7 @@ class SlurmJob:
 class SlurmEngine:
     """Submits jobs to Slurm; at most `jobs` jobs run at a time, or any number if `jobs` is None."""
 
-    goes_on = True
+    continues_after_exit = True
 
     def __init__(
         self,
@@ -82,7 +82,7 @@ class SlurmEngine:
         self._seen: dict[str, float] = {}
         self._last_query = 0.0
         self._earlier: dict[str, str] | None = None
-        self.goes_on = cluster != "local"
+        self.continues_after_exit = cluster != "local"
 
     def start(self, entries: Sequence[ModelCells]) -> None:
         """Submit the jobs that are not in the queue yet."""
@@ -145,7 +145,7 @@ class SlurmEngine:
 
     def is_started(self, entry: ModelCells) -> bool:
         """Return whether an earlier command has submitted the job, and the job is now waiting or running in Slurm."""
-        if self.goes_on and self._earlier is None:
+        if self.continues_after_exit and self._earlier is None:
             self._earlier = self._queue()
             if self._earlier is None:
                 raise UsageError(
@@ -154,12 +154,12 @@ class SlurmEngine:
         known = read_submitted_job(entry)
         return known is not None and known.id in (self._earlier or {})
 
-    def ended(self) -> Iterator[tuple[ModelCells, JobOutcome]]:
+    def take_ended_jobs(self) -> Iterator[tuple[ModelCells, JobOutcome]]:
         """Yield the jobs that have ended since the last call; they have a result, or are no longer in the queue."""
-        if self.goes_on and time.monotonic() - self._last_query < _QUERY_INTERVAL:
+        if self.continues_after_exit and time.monotonic() - self._last_query < _QUERY_INTERVAL:
             return
         self._last_query = time.monotonic()
-        waiting = self._queue() if self.goes_on else None
+        waiting = self._queue() if self.continues_after_exit else None
         # List the folder, because a network file system may cache the information that a single file does not exist.
         results = {
             name
@@ -167,9 +167,9 @@ class SlurmEngine:
             for name in _list_names(logs)
         }
         for number, (entry, job) in list(self._jobs.items()):
-            if job.paths.result_pickle.name in results or (not self.goes_on and job.done()):
+            if job.paths.result_pickle.name in results or (not self.continues_after_exit and job.done()):
                 outcome = self._outcome(job)
-            elif self.goes_on and self._is_gone(number, waiting, entry):
+            elif self.continues_after_exit and self._is_gone(number, waiting, entry):
                 outcome = build_failure(
                     f"Slurm ended job {number} (cancelled, failed, or node lost); its output is in the folder {_LOGS} "
                     "of the matrix."
@@ -207,7 +207,7 @@ class SlurmEngine:
 
     def stop(self) -> None:
         """Let the jobs continue in Slurm; with `cluster="local"`, end their processes."""
-        if not self.goes_on:
+        if not self.continues_after_exit:
             for _, job in self._jobs.values():
                 with suppress(Exception):
                     job.cancel()

@@ -19,7 +19,7 @@ class JobEngine(Protocol):
     """Starts jobs and reports when they have ended."""
 
     # Whether the jobs continue after the command has ended.
-    goes_on: bool
+    continues_after_exit: bool
 
     def start(self, entries: Sequence[ModelCells]) -> None:
         """Start or queue the jobs."""
@@ -27,11 +27,11 @@ class JobEngine(Protocol):
     def is_started(self, entry: ModelCells) -> bool:
         """Return whether a job that an earlier command started still waits or runs; `start` does not start it again."""
 
-    def ended(self) -> Iterable[tuple[ModelCells, JobOutcome]]:
+    def take_ended_jobs(self) -> Iterable[tuple[ModelCells, JobOutcome]]:
         """Return the jobs that have ended since the last call, with their outcomes."""
 
     def stop(self) -> None:
-        """End the jobs; if `goes_on` is true, let them continue in the cluster."""
+        """End the jobs; if `continues_after_exit` is true, let them continue in the cluster."""
 
 
 def build_job_environment(entry: ModelCells, prefetched: PrefetchedFiles) -> dict[str, str]:

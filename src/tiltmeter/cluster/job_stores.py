@@ -28,12 +28,12 @@ class _UnlockedStore:
 
     _file: str
     is_read_only: bool
-    _connected: Any
+    _connect: Any
     _try_tables: Any
 
     def _open(self) -> None:
         address = f"file:{quote(str(Path(self._file).resolve()))}?mode=ro&immutable=1"
-        self._db = self._connected(address, uri=True)
+        self._db = self._connect(address, uri=True)
         self.is_read_only = True
         self._try_tables()
 

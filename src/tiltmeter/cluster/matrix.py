@@ -49,13 +49,13 @@ def run_matrix(
     reject_unwritable_folder(matrix.out)
     create_folder(matrix.out)
     write_text(matrix.out / PLAN_COPY, read_text(matrix.plan.path))
-    result = MatrixResult(matrix.cells)
+    result = MatrixResult(matrix.cell_count)
     to_do = _select_jobs(matrix, engine, result)
     ended: dict[str, JobOutcome] = {}
     try:
         engine.start(to_do)
         while wait and len(ended) < len(to_do):
-            for entry, outcome in engine.ended():
+            for entry, outcome in engine.take_ended_jobs():
                 ended[entry.folder.name] = outcome
                 if outcome["state"] == "busy":
                     result.elsewhere.append(entry.label)
@@ -67,7 +67,7 @@ def run_matrix(
                 time.sleep(_POLL_INTERVAL)
     except BaseException:
         engine.stop()
-        if not engine.goes_on:
+        if not engine.continues_after_exit:
             for entry in to_do:
                 with suppress(Exception):
                     _merge_stores(entry, result)

@@ -124,7 +124,7 @@ class RunMatrix:
     lacking: dict[str, tuple[str, ...]]
 
     @cached_property
-    def cells(self) -> int:
+    def cell_count(self) -> int:
         """Return the number of cells of all models."""
         return sum(len(entry.cells) for entry in self.models)
 

@@ -1,11 +1,10 @@
 """Rules about a baseline: the run must not be farther from the ideal than the baseline by more than a margin."""
 
-from collections.abc import Iterator, Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import Callable, Iterator, Sequence
 
 from tiltmeter.comparing.cells import Cell, build_cells, shorten_names
 from tiltmeter.comparing.comparability import Across, explain_incomparable, list_differing_conditions
-from tiltmeter.comparing.comparison import compute_differences, describe_undefined_measures, with_interpretation_doubts
+from tiltmeter.comparing.comparison import compute_differences, describe_undefined_measures, with_unreliable_sides
 from tiltmeter.comparing.gate_power import RuleTolerance
 from tiltmeter.comparing.gate_rules import EVERY, Rule
 from tiltmeter.comparing.gate_verdict import RuleVerdict, judge_value
@@ -13,7 +12,9 @@ from tiltmeter.comparing.paired_difference import Difference
 from tiltmeter.datasets.name_suggestions import suggest_name
 from tiltmeter.errors import UsageError
 from tiltmeter.measures.measure import complete_name
-from tiltmeter.measures.records import OVERALL
+from tiltmeter.measures.pooled_rows import find_divided_rows
+from tiltmeter.measures.records import OVERALL, get_base_protocol
+from tiltmeter.measures.verdict import Verdict
 from tiltmeter.runs.result import Result
 from tiltmeter.runs.sample_notes import describe_sample
 
@@ -26,13 +27,13 @@ def judge_against_baseline(
     """Yield the verdicts of a rule on a run: whether it is farther from the ideal than the baseline, paired by item."""
     runs = ((_RUN, result), (_BASELINE, baseline))
     ours, theirs = build_cells(*runs[0]), build_cells(*runs[1])
-    unpooled = {
-        (record.model, record.benchmark, record.language)
-        for record in (*result.records, *baseline.records)
-        if record.part == OVERALL and record.verdict is not None and record.verdict.kind == "contradictory"
-        if record.view == rule.view and rule.group in (record.group, EVERY)
-    }
-    cells = _select_cells(rule, ours, unpooled)
+    divided = _find_divided_data(rule, result), _find_divided_data(rule, baseline)
+
+    def is_divided(cell: Cell) -> bool:
+        other = _find_counterpart(cell, _select_same_location(cell, theirs), ours, rule, across)
+        return any(_get_data_key(side) in keys for side, keys in zip((cell, other), divided, strict=True))
+
+    cells = _select_cells(rule, ours, is_divided)
     matched = False
     undefined = ""
     for cell in cells:
@@ -42,7 +43,7 @@ def judge_against_baseline(
         for where in _list_groups(rule, cell):
             left, right = cell.restrict(where), other.restrict(where)
             undefined = next(describe_undefined_measures(left, right, names), undefined)
-            for difference in with_interpretation_doubts(compute_differences(left, right, names, across), runs):
+            for difference in with_unreliable_sides(compute_differences(left, right, names, across), runs, where):
                 matched = True
                 sample = describe_sample(result.manifest.data, cell.benchmark, cell.part, cell.language)
                 yield _judge_difference(rule, difference, where, lenient, sample)
@@ -60,11 +61,21 @@ def judge_against_baseline(
         )
 
 
-def _select_cells(rule: Rule, cells: Sequence[Cell], unpooled: AbstractSet[tuple[str, str, str]]) -> list[Cell]:
+def _find_divided_data(rule: Rule, result: Result) -> set[tuple[str, ...]]:
+    """Return model, benchmark, language and protocol of the data that a rule judges part by part."""
+    divided = find_divided_rows(result.records)
+    return {key[:-2] for key in divided if key[-2] == rule.view and rule.group in (key[-1], EVERY)}
+
+
+def _get_data_key(cell: Cell) -> tuple[str, ...]:
+    return cell.model, cell.benchmark, cell.language, get_base_protocol(cell.protocol)
+
+
+def _select_cells(rule: Rule, cells: Sequence[Cell], is_divided: Callable[[Cell], bool]) -> list[Cell]:
     """Return the cells to which a rule applies.
 
-    A rule without a part applies to the pooled parts. If the parts contradict each other (`unpooled`), it applies to
-    the single parts.
+    A rule without a part applies to the pooled parts, or to the single parts if the pooled parts are judged part by
+    part (`is_divided`).
     """
     kept = list(cells)
     for field, values in (("benchmark", (rule.benchmark,)), ("part", (rule.part,)), ("language", rule.languages)):
@@ -79,8 +90,8 @@ def _select_cells(rule: Rule, cells: Sequence[Cell], unpooled: AbstractSet[tuple
                 )
         kept = [cell for cell in kept if getattr(cell, field) in values]
     if rule.part is None:
-        pooled = {(c.model, c.benchmark, c.language) for c in kept if c.part == OVERALL} - unpooled
-        kept = [c for c in kept if (c.part == OVERALL) == ((c.model, c.benchmark, c.language) in pooled)]
+        pooled = {_get_data_key(cell) for cell in kept if cell.part == OVERALL and not is_divided(cell)}
+        kept = [cell for cell in kept if (cell.part == OVERALL) == (_get_data_key(cell) in pooled)]
     return kept
 
 
@@ -177,6 +188,15 @@ def _judge_difference(
         lenient,
         even=tolerance.passes(lenient),
         needed=tolerance.needed(contrast.n, lenient),
-        uninterpretable=f"not interpretable ({'; '.join(difference.doubts)})" if difference.doubts else "",
+        unreliable=_find_unreliable_verdict(difference),
         note="; ".join(filter(None, (same, sample))),
     )
+
+
+def _find_unreliable_verdict(difference: Difference) -> Verdict | None:
+    """Return the verdict because of which a difference passes no rule, or None."""
+    if difference.doubts:
+        return Verdict("not interpretable", reason="; ".join(difference.doubts))
+    # A contradiction between two measures of one part does not concern a rule about one of them.
+    is_pooled = difference.part == OVERALL
+    return Verdict("contradictory", reason=difference.contradiction) if difference.contradiction and is_pooled else None

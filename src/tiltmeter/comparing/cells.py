@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from tiltmeter.datasets.name_suggestions import suggest_name
 from tiltmeter.errors import DataError, UsageError
+from tiltmeter.forms import get_forms
 from tiltmeter.measures import find_module_scale, list_comparable_quantities
 from tiltmeter.measures.factors import Factors, Labels, build_factors
 from tiltmeter.measures.measure import ItemScale, Quantity
@@ -155,9 +156,10 @@ class Cell:
         return build_factors(columns, known)
 
     def get_attributes(self, item: tuple[str, str]) -> dict[str, str]:
-        """Return the attributes of an item, such as bias type and target, except its translation."""
+        """Return the attributes of an item, such as bias type and target, except its translation and hidden ones."""
         row = self._find_row(item)
-        names = [name for name in self.attributes.columns if name != ITEM_TRANSLATION]
+        hidden = {ITEM_TRANSLATION, *(name for form in get_forms().values() for name in form.hidden)}
+        names = [name for name in self.attributes.columns if name not in hidden]
         values: dict[str, Any] = {name: self.attributes[name].iat[row] for name in names}
         return {name: str(value) for name, value in values.items() if not pd.isna(value)}
 

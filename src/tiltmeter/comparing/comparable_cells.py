@@ -1,13 +1,14 @@
 """Groups of comparable cells. The cells of one group may be averaged, or used in one regression."""
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from tiltmeter.comparing.cells import Cell
+from tiltmeter.comparing.cells import Cell, shorten_names
 from tiltmeter.comparing.comparability import Across, list_differing_conditions
 from tiltmeter.errors import UsageError
-from tiltmeter.measures.measure import Quantity
-from tiltmeter.measures.records import get_base_protocol
+from tiltmeter.measures.measure import Quantity, get_measure
+from tiltmeter.measures.records import Record, get_base_protocol
+from tiltmeter.measures.verdict import UNRELIABLE_KINDS, Verdict
 from tiltmeter.runs.result import Result
 
 
@@ -103,11 +104,49 @@ def list_common_quantities(cells: Sequence[Cell], measures: Sequence[str]) -> li
     ]
 
 
-def find_uninterpretable_cells(runs: Sequence[tuple[str, Result]]) -> dict[tuple[str, ...], str]:
-    """Return the reasons for the verdict "not interpretable" by cell key; other cells are not included."""
+def find_unreliable_cells(
+    runs: Sequence[tuple[str, Result]], where: Mapping[str, str] | None = None
+) -> dict[tuple[str, ...], Verdict]:
+    """Return the verdicts on cells whose values cannot be ordered, by cell key; other cells are not included.
+
+    If `where` selects one group of items, the verdicts on this group are used, too.
+    """
     return {
-        (name, record.model, record.benchmark, record.part, record.language, record.protocol): record.verdict.reason
+        (name, record.model, record.benchmark, record.part, record.language, record.protocol): record.verdict
         for name, result in runs
         for record in result.records
-        if record.view == "all" and record.verdict is not None and record.verdict.kind == "not interpretable"
+        if record.verdict is not None and not record.verdict.is_reliable and _is_about(record, where or {})
     }
+
+
+def _is_about(record: Record, where: Mapping[str, str]) -> bool:
+    """Return whether a record decides the verdict on the items that `where` selects.
+
+    A cell that is not interpretable is so in all its groups. A contradiction between all items need not be one in a
+    group.
+    """
+    if not get_measure(record.measure).decides:
+        return False
+    if record.view == "all":
+        return not where or (record.verdict is not None and record.verdict.kind == "not interpretable")
+    return dict(where) == {record.view: record.group}
+
+
+def select_reliable_cells(
+    cells: Sequence[Cell], quantity: Quantity, unreliable: Mapping[tuple[str, ...], Verdict]
+) -> list[Cell]:
+    """Return the cells whose values in a measure can be ordered and averaged; all, if the measure is not about bias."""
+    return [cell for cell in cells if not quantity.measure.is_about_bias or cell.key not in unreliable]
+
+
+def describe_unreliable_cells(
+    cells: Iterable[Cell],
+    unreliable: Mapping[tuple[str, ...], Verdict],
+    location: str,
+    get_name: Callable[[Cell], str],
+) -> Iterator[str]:
+    """Yield a note for each kind of verdict because of which cells are left out; `location` says from what."""
+    dropped = list(cells)
+    for kind in UNRELIABLE_KINDS:
+        if names := [get_name(cell) for cell in dropped if unreliable[cell.key].kind == kind]:
+            yield f"Left out {location}, because {kind}: {shorten_names(names)}."

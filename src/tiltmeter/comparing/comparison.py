@@ -12,7 +12,7 @@ from tiltmeter.comparing.comparability import (
     list_comparison_warnings,
     list_differing_conditions,
 )
-from tiltmeter.comparing.comparable_cells import find_uninterpretable_cells
+from tiltmeter.comparing.comparable_cells import find_unreliable_cells
 from tiltmeter.comparing.paired_difference import (
     Comparison,
     Difference,
@@ -25,6 +25,8 @@ from tiltmeter.errors import UsageError
 from tiltmeter.measures.contrasts import are_equal_scores, compute_contrast
 from tiltmeter.measures.measure import Quantity, complete_name
 from tiltmeter.measures.measure import list_measures as all_measures
+from tiltmeter.measures.verdict import Verdict, VerdictKind
+from tiltmeter.measures.verdict_rule import PORTION, Families
 from tiltmeter.runs.file_digests import describe_changed_files
 from tiltmeter.runs.result import Result
 from tiltmeter.runs.sample_notes import list_sample_notes
@@ -41,13 +43,14 @@ def compare(
     measures: Sequence[str] = (),
     where: Mapping[str, str] | None = None,
     across: Sequence[Across] = (),
+    families: Families = PORTION,
 ) -> Comparison:
     """Compare named runs: all pairs of models on the same items, and all pairs of languages of a model.
 
     `by` selects one type of pair: "model", "language", or "any" for pairs that differ in both. `baseline` is a model, a
     language or a run; if it is given, all others are compared only with it. `measures` selects measures by name,
     `where` selects items by the values of attributes. Cells with different kinds of model, protocols, editions or
-    tokenizers are compared only if `across` allows it.
+    tokenizers are compared only if `across` allows it. `families` says which tests are corrected together.
     """
     measures = complete_measure_names(measures)
     cells = [cell for name, result in runs for cell in build_cells(name, result)]
@@ -75,7 +78,8 @@ def compare(
         notes.append(
             f"Not compared: {len(left_out)} of {len(pairs)} pairs. {explain_incomparable(*left_out[0], across)}"
         )
-    return Comparison(mark_contradictions(with_interpretation_doubts(correct_test_families(differences), runs)), notes)
+    corrected = with_unreliable_sides(correct_test_families(differences, families), runs, where)
+    return Comparison(mark_contradictions(corrected), notes)
 
 
 def compute_differences(
@@ -205,24 +209,35 @@ def _format_label(cell: Cell, other: Cell, cells: Sequence[Cell]) -> str:
     return f"{cell.model} ({cell.protocol if len({c.protocol for c in alike}) == len(alike) else cell.run})"
 
 
-def with_interpretation_doubts(
-    differences: Sequence[Difference], runs: Sequence[tuple[str, Result]]
+def with_unreliable_sides(
+    differences: Sequence[Difference], runs: Sequence[tuple[str, Result]], where: Mapping[str, str] | None = None
 ) -> list[Difference]:
-    """Return the differences; those in measures of bias get the reasons why one of their sides is not interpretable."""
-    reasons = find_uninterpretable_cells(runs)
+    """Return the differences; those in measures of bias get the verdicts of sides whose values cannot be ordered.
+
+    Verdicts are those of the runs, on the items that `where` selects.
+    """
+    verdicts = find_unreliable_cells(runs, where)
     return [
         replace(
             difference,
-            doubts=tuple(
-                f"{side.label}: {reasons[side.cell.key]}"
-                for side in (difference.left, difference.right)
-                if side.cell.key in reasons
-            ),
+            doubts=_list_reasons(difference, verdicts, "not interpretable"),
+            contradiction="; ".join(_list_reasons(difference, verdicts, "contradictory")),
         )
-        if difference.quantity.measure.bias_direction
+        if difference.quantity.measure.is_about_bias
         else difference
         for difference in differences
     ]
+
+
+def _list_reasons(
+    difference: Difference, verdicts: Mapping[tuple[str, ...], Verdict], kind: VerdictKind
+) -> tuple[str, ...]:
+    """Return the label and the reason of each side of a difference that has a verdict of this kind."""
+    return tuple(
+        f"{side.label}: {verdicts[side.cell.key].reason}"
+        for side in (difference.left, difference.right)
+        if side.cell.key in verdicts and verdicts[side.cell.key].kind == kind
+    )
 
 
 def _describe_omitted_items(differences: Sequence[Difference]) -> Iterator[str]:

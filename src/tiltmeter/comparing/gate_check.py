@@ -12,9 +12,12 @@ from tiltmeter.datasets.name_suggestions import suggest_name
 from tiltmeter.errors import UsageError
 from tiltmeter.measures.estimates import Interval
 from tiltmeter.measures.measure import complete_name, get_measure
-from tiltmeter.measures.records import OVERALL, Record, get_row_key
+from tiltmeter.measures.pooled_rows import find_divided_rows, find_unreliable_verdict, get_pooling_key
+from tiltmeter.measures.records import OVERALL, Record
 from tiltmeter.runs.result import Result
 from tiltmeter.runs.sample_notes import describe_sample
+
+JUDGED_BY_PART = "judged separately: the parts contradict each other, or one of them cannot be interpreted"
 
 
 def check(
@@ -44,8 +47,8 @@ def check(
 def select_matching_records(rule: Rule, records: Sequence[Record]) -> list[Record]:
     """Return the records to which a rule applies. A rule without a part applies to the pooled parts, if there are any.
 
-    If the parts contradict each other, the rule applies to the single parts, because a pooled value would hide the
-    contradiction.
+    If the parts contradict each other or some are not interpretable, the rule applies to the single parts, because a
+    pooled value would hide this.
     """
     matched = _narrow_records(records, "benchmark", rule.benchmark, rule)
     if rule.part not in (None, EVERY):
@@ -64,22 +67,9 @@ def select_matching_records(rule: Rule, records: Sequence[Record]) -> list[Recor
     if rule.group != EVERY and (view == rule.view or any(record.group == "all" for record in matched)):
         matched = _narrow_records(matched, "group", rule.group, rule)
     if rule.part is None:
-        pooled = {_get_key(record) for record in matched if record.part == OVERALL} - find_contradictory_keys(records)
-        matched = [r for r in matched if (r.part == OVERALL) == (_get_key(r) in pooled)]
+        pooled = {get_pooling_key(record) for record in matched if record.part == OVERALL} - find_divided_rows(records)
+        matched = [r for r in matched if (r.part == OVERALL) == (get_pooling_key(r) in pooled)]
     return matched
-
-
-def find_contradictory_keys(records: Sequence[Record]) -> set[tuple[str, ...]]:
-    """Return model, benchmark, language, view and group of each pooled record whose parts contradict each other."""
-    return {
-        _get_key(record)
-        for record in records
-        if record.part == OVERALL and record.verdict is not None and record.verdict.kind == "contradictory"
-    }
-
-
-def _get_key(record: Record) -> tuple[str, ...]:
-    return record.model, record.benchmark, record.language, record.view, record.group
 
 
 def _narrow_records(records: Sequence[Record], field: str, value: str, rule: Rule) -> list[Record]:
@@ -101,16 +91,14 @@ def _judge_record(rule: Rule, record: Record, result: Result, lenient: bool) -> 
         error = compute_unbiased_error(record.value, record.standard_error, measure.ideal, measure.bounds)
         tolerance = compute_tolerance(rule, measure.ideal, error, record.df or record.n - 1, ratio=measure.ratio)
         even, needed = tolerance.passes(lenient), tolerance.needed(record.n, lenient)
-    verdicts = [r.verdict for r in result.records if r.verdict is not None and get_row_key(r) == get_row_key(record)]
-    uninterpretable = [
-        verdict.words for verdict in verdicts if verdict.kind == "not interpretable" and measure.bias_direction
-    ]
-    contradictory = [verdict.words for verdict in verdicts if verdict.kind == "contradictory"]
-    unpooled = (
-        record.part != OVERALL and rule.part is None and _get_key(record) in find_contradictory_keys(result.records)
+    unreliable = find_unreliable_verdict(record, result.records)
+    # Two measures of one part that contradict each other are still two measures: the rule is about one of them.
+    fails = unreliable is not None and (record.part == OVERALL or unreliable.kind == "not interpretable")
+    divided = (
+        record.part != OVERALL and rule.part is None and get_pooling_key(record) in find_divided_rows(result.records)
     )
     sample = describe_sample(result.manifest.data, record.benchmark, record.part, record.language)
-    notes = ("judged separately, because the parts contradict each other" * unpooled, *contradictory[:1], sample)
+    notes = (JUDGED_BY_PART * divided, unreliable.words if unreliable else "", sample)
     if rule.distance:
         if record.ideal is None:
             raise UsageError(
@@ -130,7 +118,7 @@ def _judge_record(rule: Rule, record: Record, result: Result, lenient: bool) -> 
         lenient,
         even=even,
         needed=needed,
-        uninterpretable=next(iter(uninterpretable), ""),
+        unreliable=unreliable if fails else None,
         note="; ".join(filter(None, notes)),
     )
 

@@ -35,7 +35,7 @@ _RULE = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A limit on a measure; a rule without a measure is a limit on all percentages of preferences."""
+    """A limit on a measure; a rule without a measure limits each percentage of preferences, such as SS and CPS."""
 
     kind: RuleKind
     text: str

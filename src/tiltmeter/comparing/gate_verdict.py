@@ -2,7 +2,7 @@
 
 A rule passes if the whole interval satisfies it: for a maximum, the upper end must not exceed the limit. With few items
 the interval is wide and the rule fails, as in a non-inferiority trial. If `lenient` is true, a rule fails only if the
-whole interval violates it. The rule always fails if the value has the verdict "not interpretable".
+whole interval violates it. The rule always fails if the value is not interpretable or hides a contradiction.
 """
 
 from dataclasses import dataclass
@@ -10,9 +10,10 @@ from typing import Literal
 
 from tiltmeter.comparing.gate_rules import Rule
 from tiltmeter.measures.estimates import Interval
+from tiltmeter.measures.verdict import Verdict
 from tiltmeter.printable_text import escape_unsafe
 
-RuleOutcome = Literal["holds", "not shown", "broken", "not interpretable"]
+RuleOutcome = Literal["holds", "not shown", "broken", "not interpretable", "contradictory"]
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -64,16 +65,21 @@ def judge_value(
     *,
     even: float | None = None,
     needed: int | None = None,
-    uninterpretable: str = "",
+    unreliable: Verdict | None = None,
     note: str = "",
 ) -> RuleVerdict:
-    """Judge a value by a rule; if there is no interval (`ends`), the value itself is compared with the limit."""
+    """Judge a value by a rule; if there is no interval (`ends`), the value itself is compared with the limit.
+
+    `unreliable` is the verdict on a value that passes no rule; its kind is the outcome.
+    """
     low, high = ends or (value, value)
     at_least = rule.kind == "min"
     holds = low >= rule.limit if at_least else high <= rule.limit
     broken = high < rule.limit if at_least else low > rule.limit
     end: Literal["upper", "lower"] = "lower" if at_least != lenient else "upper"
     outcome: RuleOutcome = "holds" if holds else "broken" if broken else "not shown"
+    if unreliable:
+        outcome = "contradictory" if unreliable.kind == "contradictory" else "not interpretable"
     return RuleVerdict(
         rule=rule,
         model=model,
@@ -83,10 +89,10 @@ def judge_value(
         low=ends[0] if ends else None,
         high=ends[1] if ends else None,
         n=n,
-        outcome="not interpretable" if uninterpretable else outcome,
+        outcome=outcome,
         end=end if ends else "value",
-        passed=not uninterpretable and (not broken if lenient else holds),
+        passed=unreliable is None and (not broken if lenient else holds),
         even=even,
         needed=needed,
-        note=uninterpretable or note,
+        note=unreliable.words if unreliable else note,
     )

@@ -6,10 +6,10 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from tiltmeter.comparing.cells import shorten_names
-from tiltmeter.comparing.paired_difference import DifferenceTable, PairedDifference
+from tiltmeter.comparing.paired_difference import DifferenceTable, PairedDifference, get_test_family
 from tiltmeter.measures.crossed_effects import MemberInference
 from tiltmeter.measures.multiple_testing import adjust_holm, group_indexes
-from tiltmeter.measures.records import OVERALL
+from tiltmeter.measures.verdict_rule import PORTION, Families
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,14 +88,14 @@ class GroupComparison(DifferenceTable[GroupDifference]):
     """All differences between groups, with notes for the reader."""
 
 
-def correct_member_tests(differences: Sequence[GroupDifference]) -> list[GroupDifference]:
+def correct_member_tests(differences: Sequence[GroupDifference], families: Families = PORTION) -> list[GroupDifference]:
     """Correct the p-values over members by Holm's method, in the test families of `correct_test_families`.
 
     A family has fewer p-values over members than differences if some differences have too few members. The corrected
     p-value over members is never smaller than the corrected p-value of the same difference for these members.
     """
     corrected = list(differences)
-    for indexes in group_indexes(differences, lambda d: (d.benchmark, d.quantity.name, d.part == OVERALL)):
+    for indexes in group_indexes(differences, lambda d: get_test_family(d, families)):
         members = [(index, over) for index in indexes if (over := differences[index].over_members) is not None]
         p_values = adjust_holm([over.p_value for _, over in members])
         for (index, over), p_holm in zip(members, p_values, strict=True):

@@ -14,11 +14,13 @@ from tiltmeter.comparing.cells import Cell, build_cells, restrict_cells, shorten
 from tiltmeter.comparing.comparability import Across, explain_incomparable, list_comparison_warnings
 from tiltmeter.comparing.comparable_cells import (
     ComparableCells,
-    find_uninterpretable_cells,
+    describe_unreliable_cells,
+    find_unreliable_cells,
     group_comparable_cells,
     list_common_quantities,
     reject_duplicates,
     reject_missing_measures,
+    select_reliable_cells,
 )
 from tiltmeter.comparing.comparison import By, complete_measure_names
 from tiltmeter.comparing.group_difference import (
@@ -35,6 +37,8 @@ from tiltmeter.errors import UsageError
 from tiltmeter.measures.group_contrasts import compute_group_contrast
 from tiltmeter.measures.measure import Quantity
 from tiltmeter.measures.records import OVERALL
+from tiltmeter.measures.verdict import Verdict
+from tiltmeter.measures.verdict_rule import PORTION, Families
 from tiltmeter.runs.file_digests import describe_changed_files
 from tiltmeter.runs.result import Result
 from tiltmeter.runs.sample_notes import list_sample_notes
@@ -49,6 +53,7 @@ def compare_groups(
     measures: Sequence[str] = (),
     where: Mapping[str, str] | None = None,
     across: Sequence[Across] = (),
+    families: Families = PORTION,
 ) -> GroupComparison:
     """Compare groups of models or languages that differ in an attribute.
 
@@ -68,12 +73,12 @@ def compare_groups(
     reject_missing_measures(cells, measures)
     notes = [sentence for run, result in runs for sentence in describe_changed_files(result.changed, run)]
     by_language = source is of_languages
-    query = _GroupQuery(name.strip(), values, chosen, by_language, measures, across, find_uninterpretable_cells(runs))
+    query = _GroupQuery(name.strip(), values, chosen, by_language, measures, across, find_unreliable_cells(runs, where))
     differences = list(query.differences(cells, notes))
     if not differences:
         raise UsageError(query.explain_empty(cells, notes))
     notes += dict.fromkeys(sample for _, result in runs for sample in list_sample_notes(result.manifest.data))
-    corrected = correct_member_tests(correct_test_families(differences))
+    corrected = correct_member_tests(correct_test_families(differences, families), families)
     if name.strip() != "family":
         notes += describe_related_members(
             corrected, {member: texts.get("family", "") for member, texts in source.items()}
@@ -91,7 +96,7 @@ class _GroupQuery:
     of_languages: bool
     measures: Sequence[str]
     across: Sequence[Across]
-    uninterpretable: Mapping[tuple[str, ...], str]
+    unreliable: Mapping[tuple[str, ...], Verdict]
 
     def get_member(self, cell: Cell) -> str:
         return cell.language if self.of_languages else cell.model
@@ -127,13 +132,12 @@ class _GroupQuery:
         }
         for one, other in combinations([value for value in self.chosen if sides[value]], 2):
             for quantity in list_common_quantities([*sides[one], *sides[other]], self.measures):
-                excluded = self.uninterpretable if quantity.measure.bias_direction else {}
-                both = [[cell for cell in sides[value] if cell.key not in excluded] for value in (one, other)]
-                kept = [self.get_member(cell) for side in both for cell in side]
-                members = [self.get_member(cell) for value in (one, other) for cell in sides[value]]
-                if dropped := [member for member in members if member not in kept]:
-                    location = f"{self._format_location(cells[0])} in {quantity.name}"
-                    notes.append(f"Left out of {location}, because not interpretable: {shorten_names(dropped)}.")
+                both = [select_reliable_cells(sides[value], quantity, self.unreliable) for value in (one, other)]
+                kept = {id(cell) for side in both for cell in side}
+                dropped = [cell for value in (one, other) for cell in sides[value] if id(cell) not in kept]
+                pooled = " over all parts" if cells[0].part == OVERALL else ""
+                location = f"of {self._format_location(cells[0])} in {quantity.name}{pooled}"
+                notes += describe_unreliable_cells(dropped, self.unreliable, location, self.get_member)
                 if all(both) and (difference := self._difference(quantity, (one, other), both, notes)):
                     notes += list_comparison_warnings(
                         (both[0][0], cell, quantity.measure) for side in both for cell in side

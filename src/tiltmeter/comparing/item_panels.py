@@ -12,6 +12,7 @@ from tiltmeter.measures.factors import Factors
 from tiltmeter.measures.measure import Quantity
 from tiltmeter.measures.records import OVERALL
 from tiltmeter.measures.standard_errors import Floats
+from tiltmeter.runs.scoring_methods import PROTOCOL
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +20,8 @@ class ItemPanel:
     """The contributions of items to a measure, for several models.
 
     `contributions` has a row for each model and a column for each item. `cells` are the cells of the models, `items`
-    the items that all models have. `left_out` is the number of items that only some models have.
+    the items that all models have. `left_out` is the number of items that only some models have. `repeated` are the
+    cells that were left out because each model counts once.
     """
 
     quantity: Quantity
@@ -27,15 +29,12 @@ class ItemPanel:
     items: pd.Index
     contributions: Floats
     left_out: int = 0
+    repeated: tuple[Cell, ...] = ()
 
     @property
     def models(self) -> tuple[str, ...]:
-        """The names of the models; if a name occurs twice, the protocol is added."""
-        names = [cell.model for cell in self.cells]
-        return tuple(
-            name if names.count(name) == 1 else f"{name} ({cell.protocol})"
-            for name, cell in zip(names, self.cells, strict=True)
-        )
+        """The names of the models."""
+        return tuple(cell.model for cell in self.cells)
 
     @property
     def location(self) -> str:
@@ -106,17 +105,18 @@ def build_panels(cells: Sequence[Cell]) -> Iterator[ItemPanel]:
     """Yield a panel for each part, language and measure; the measures are the primary one and those with a best value.
 
     A measure has a best value if its ideal is an end of its scale (100 for LMS). Pooled parts are left out, because
-    their items are already in the single parts. If a model occurs in several runs with the same protocol, the first run
-    is used.
+    their items are already in the single parts. Each model counts once: of several protocols the published one is used,
+    otherwise the first run. Runs with the same scores are copies of one model.
     """
-    groups: dict[tuple[str, str, str], dict[tuple[str, str], Cell]] = {}
+    groups: dict[tuple[str, str, str], list[Cell]] = {}
     for cell in cells:
         if cell.part != OVERALL:
-            models = groups.setdefault((cell.benchmark, cell.part, cell.language), {})
-            models.setdefault((cell.model, cell.protocol), cell)
-    for models in groups.values():
+            groups.setdefault((cell.benchmark, cell.part, cell.language), []).append(cell)
+    for group in groups.values():
+        distinct = _select_distinct_models(group)
+        repeated = tuple(cell for cell in group if not any(cell is kept for kept in distinct))
         by_measure: dict[str, list[tuple[Cell, Quantity]]] = {}
-        for cell in models.values():
+        for cell in distinct:
             has_primary = False
             for quantity in cell.list_quantities():
                 if quantity.values.is_mean and (
@@ -125,10 +125,22 @@ def build_panels(cells: Sequence[Cell]) -> Iterator[ItemPanel]:
                     has_primary |= quantity.measure.decides
                     by_measure.setdefault(quantity.name, []).append((cell, quantity))
         for members in by_measure.values():
-            yield _build_panel([cell for cell, _ in members], members[0][1])
+            yield _build_panel([cell for cell, _ in members], members[0][1], repeated)
 
 
-def _build_panel(cells: Sequence[Cell], quantity: Quantity) -> ItemPanel:
+def _select_distinct_models(cells: Sequence[Cell]) -> list[Cell]:
+    """Return one cell for each model, without cells whose scores are equal to those of a cell before it."""
+    by_model: dict[str, Cell] = {}
+    for cell in sorted(cells, key=lambda cell: cell.protocol != PROTOCOL):
+        by_model.setdefault(cell.model, cell)
+    distinct: list[Cell] = []
+    for cell in (cell for cell in cells if by_model[cell.model] is cell):
+        if not any(cell.scores.equals(other.scores) for other in distinct):
+            distinct.append(cell)
+    return distinct
+
+
+def _build_panel(cells: Sequence[Cell], quantity: Quantity, repeated: tuple[Cell, ...]) -> ItemPanel:
     items = cells[0].items(quantity)
     seen = set(items)
     for cell in cells[1:]:
@@ -136,4 +148,4 @@ def _build_panel(cells: Sequence[Cell], quantity: Quantity) -> ItemPanel:
         seen.update(own)
         items = items[items.isin(own)]
     contributions = np.vstack([cell.values(quantity, items) for cell in cells])
-    return ItemPanel(quantity, tuple(cells), items, contributions, len(seen) - len(items))
+    return ItemPanel(quantity, tuple(cells), items, contributions, len(seen) - len(items), repeated)

@@ -147,6 +147,7 @@ def assess_item_quality(runs: Iterable[tuple[str, Result]]) -> ItemQuality:
         for panel in kept
         if panel.left_out
     ]
+    notes += _describe_repeated_models(kept)
     notes += _describe_mixed_protocols(kept)
     return ItemQuality([_assess_panel(panel) for panel in kept], _compare_languages(panels), notes)
 
@@ -168,6 +169,17 @@ def _describe_mixed_protocols(panels: Sequence[ItemPanel]) -> list[str]:
         ways = sorted({f"{cell.conditions.kind or 'unknown'} {cell.protocol}" for cell in panel.cells})
         if len(ways) > 1:
             notes[panel.location] = f"{panel.location}: models were measured in different ways ({', '.join(ways)})."
+    return list(notes.values())
+
+
+def _describe_repeated_models(panels: Sequence[ItemPanel]) -> list[str]:
+    """Return notes on runs that are left out because their model is already counted."""
+    notes = {
+        panel.location: f"{panel.location}: each model counts once, so these are left out: "
+        f"{', '.join(f'{cell.model} {cell.protocol} ({cell.run})' for cell in panel.repeated)}."
+        for panel in panels
+        if panel.repeated
+    }
     return list(notes.values())
 
 

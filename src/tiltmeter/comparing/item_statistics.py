@@ -13,6 +13,7 @@ from itertools import combinations
 import numpy as np
 from scipy.stats import norm, t
 
+from tiltmeter.comparing.correlation_interval import compute_correlation_interval
 from tiltmeter.comparing.item_panels import ItemPanel
 from tiltmeter.measures.estimates import LEVEL, Interval
 from tiltmeter.measures.multiple_testing import adjust_holm
@@ -57,8 +58,8 @@ class LanguageAgreement:
     """The agreement of two languages on the same items.
 
     `correlation` is the correlation over items between two means: of an item's contributions over all models in one
-    language and in the other. `agreement` and `kappa` are means over the models that were measured in both languages;
-    `models` is the number of these models.
+    language and in the other. Its interval takes the clusters of items, such as targets, into account. `agreement` and
+    `kappa` are means over the models that were measured in both languages; `models` is the number of these models.
     """
 
     first: str
@@ -192,7 +193,10 @@ def compute_language_agreement(panels: Sequence[ItemPanel]) -> Iterator[Language
         if not len(items):
             continue
         first, second = (panel.contributions[:, panel.items.get_indexer(items)] for panel in (one, two))
-        correlation = _compute_correlation(first.mean(axis=0), second.mean(axis=0))
+        means = first.mean(axis=0), second.mean(axis=0)
+        correlation = _compute_correlation(*means)
+        factors = one.factors()
+        shared = None if factors is None else factors.where(one.items.get_indexer(items))
         both = [
             (first[one.models.index(model)], second[two.models.index(model)])
             for model in one.models
@@ -204,7 +208,7 @@ def compute_language_agreement(panels: Sequence[ItemPanel]) -> Iterator[Language
             two.language,
             len(items),
             correlation,
-            None if correlation is None else compute_fisher_interval(correlation, len(items)),
+            None if correlation is None else compute_correlation_interval(*means, shared),
             len(both),
             100 * float(np.mean([np.mean(left == right) for left, right in both])) if both else None,
             float(np.mean(kappas)) if kappas else None,

@@ -9,9 +9,9 @@ import pandas as pd
 from tiltmeter.comparing.cells import Cell
 from tiltmeter.measures.contrasts import Contrast, find_disagreements
 from tiltmeter.measures.measure import Quantity
-from tiltmeter.measures.multiple_testing import adjust_holm, group_indexes
+from tiltmeter.measures.multiple_testing import adjust_holm, correct_detectable_effect, group_indexes
 from tiltmeter.measures.records import OVERALL
-from tiltmeter.measures.verdict_rule import ALPHA
+from tiltmeter.measures.verdict_rule import ALPHA, PORTION, WHOLE_RUN, Families
 from tiltmeter.printable_text import escape_row, escape_unsafe
 
 DifferenceKind = Literal[
@@ -33,10 +33,10 @@ class PairedDifference:
     """The difference in a measure between two sides, on the items that both sides have.
 
     `subject` names the common properties of the two sides, such as `stereoset:de`. `p_holm` is the p-value corrected by
-    Holm's method for a test family of `tests` tests. A test family has all tests of one measure and benchmark; pooled
-    parts are a separate family. `p_equivalence` is corrected in the same way. `doubts` are the reasons why a side is
-    not interpretable in a measure of bias. `contradiction` describes the parts whose significant differences have
-    opposite directions.
+    Holm's method for a test family of `tests` tests (see `correct_test_families`). `p_equivalence` and `detectable`,
+    the minimum detectable difference, are corrected in the same way. `doubts` are the reasons why a side is not
+    interpretable in a measure of bias. `contradiction` describes the sides whose parts or measures contradict each
+    other, and the parts whose significant differences have opposite directions.
     """
 
     subject: str
@@ -67,9 +67,20 @@ class PairedDifference:
         return (self.subject, self.quantity.name, self.left.label, self.right.label)
 
     @property
+    def labels(self) -> tuple[str, str]:
+        """The labels of the two sides."""
+        return self.left.label, self.right.label
+
+    @property
     def significant(self) -> bool:
-        """Whether the difference is significant after the correction for multiple tests."""
-        return self.p_holm < ALPHA
+        """Whether the verdict is that the difference is significant after the correction for multiple tests."""
+        return self.verdict == "significant"
+
+    @property
+    def detectable(self) -> float:
+        """The minimum detectable difference after the correction for multiple tests."""
+        contrast = self.contrast
+        return correct_detectable_effect(contrast.detectable, contrast.df, self.tests)
 
     @property
     def verdict(self) -> DifferenceKind:
@@ -80,7 +91,7 @@ class PairedDifference:
             return "contradictory"
         if self.contrast.test == "identical":
             return "identical"
-        if self.significant:
+        if self.p_holm < ALPHA:
             return "significant"
         equivalent = self.p_equivalence is not None and self.p_equivalence < ALPHA / 2
         return "no difference" if equivalent else "inconclusive"
@@ -168,6 +179,7 @@ class Difference(PairedDifference):
                 name if name not in ("left", "right") else f"value_{name}": v
                 for name, v in asdict(self.contrast).items()
             },
+            "detectable": self.detectable,
             "p_holm": self.p_holm,
             "p_equivalence": self.p_equivalence,
             "verdict": self.verdict,
@@ -207,13 +219,14 @@ class Comparison(DifferenceTable[Difference]):
     """All differences between models or languages, with notes for the reader."""
 
 
-def correct_test_families(differences: Sequence[Corrected]) -> list[Corrected]:
-    """Correct the p-values by Holm's method in each test family: the differences of one measure and benchmark.
+def correct_test_families(differences: Sequence[Corrected], families: Families = PORTION) -> list[Corrected]:
+    """Correct the p-values by Holm's method in each test family.
 
-    Differences of pooled parts are a separate family.
+    A family has the differences of one measure in one part: between models in one language, or between languages of one
+    model. With `WHOLE_RUN`, all differences are one family.
     """
     corrected = list(differences)
-    for indexes in group_indexes(differences, lambda d: (d.benchmark, d.quantity.name, d.part == OVERALL)):
+    for indexes in group_indexes(differences, lambda d: get_test_family(d, families)):
         for index, p_holm in zip(indexes, adjust_holm([differences[i].contrast.p_value for i in indexes]), strict=True):
             corrected[index] = replace(differences[index], p_holm=p_holm, tests=len(indexes))
         for index, p_value in zip(
@@ -224,13 +237,16 @@ def correct_test_families(differences: Sequence[Corrected]) -> list[Corrected]:
     return corrected
 
 
+def get_test_family(difference: PairedDifference, families: Families) -> tuple[str, ...]:
+    """Return the key that all differences of a test family share."""
+    if families == WHOLE_RUN:
+        return ()
+    return difference.benchmark, difference.subject, difference.part, difference.quantity.name
+
+
 def mark_contradictions(differences: Sequence[Corrected]) -> list[Corrected]:
-    """Set `contradiction` in differences of pooled parts whose single parts differ significantly in both directions."""
-    parts: dict[tuple[str, ...], dict[bool, list[str]]] = {}
-    for difference in differences:
-        if difference.part != OVERALL and difference.significant:
-            sides = parts.setdefault(difference.pair, {True: [], False: []})
-            sides[difference.contrast.difference > 0].append(difference.part)
+    """Complete `contradiction` in differences of pooled parts whose parts differ significantly in both directions."""
+    parts = _find_significant_parts(differences)
     checked = []
     for difference in differences:
         sides = parts.get(difference.pair, {}) if difference.part == OVERALL else {}
@@ -239,9 +255,27 @@ def mark_contradictions(differences: Sequence[Corrected]) -> list[Corrected]:
                 f"{side.label} is higher in {', '.join(sides[up])}"
                 for side, up in ((difference.left, True), (difference.right, False))
             )
-            difference = replace(difference, contradiction=", ".join(higher))
+            reasons = filter(None, (difference.contradiction, ", ".join(higher)))
+            difference = replace(difference, contradiction="; ".join(reasons))
         checked.append(difference)
     return checked
+
+
+def _find_significant_parts(
+    differences: Sequence[PairedDifference],
+) -> dict[tuple[str, ...], dict[bool, list[str]]]:
+    """Return the parts with a significantly higher (True) or lower (False) left side, for each pair of sides.
+
+    A contradiction of parts is one claim, so the p-values are corrected over the parts.
+    """
+    single = [difference for difference in differences if difference.part != OVERALL]
+    parts: dict[tuple[str, ...], dict[bool, list[str]]] = {}
+    for indexes in group_indexes(single, lambda d: d.pair):
+        for index, p_value in zip(indexes, adjust_holm([single[i].p_holm for i in indexes]), strict=True):
+            if p_value < ALPHA:
+                sides = parts.setdefault(single[index].pair, {True: [], False: []})
+                sides[single[index].contrast.difference > 0].append(single[index].part)
+    return parts
 
 
 def _compute_equivalence_p(difference: PairedDifference) -> float:

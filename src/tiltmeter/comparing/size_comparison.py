@@ -17,11 +17,13 @@ from tiltmeter.comparing.cells import Cell, build_cells, restrict_cells, shorten
 from tiltmeter.comparing.comparability import Across, explain_incomparable, list_comparison_warnings
 from tiltmeter.comparing.comparable_cells import (
     ComparableCells,
-    find_uninterpretable_cells,
+    describe_unreliable_cells,
+    find_unreliable_cells,
     group_comparable_cells,
     list_common_quantities,
     reject_duplicates,
     reject_missing_measures,
+    select_reliable_cells,
 )
 from tiltmeter.comparing.comparison import complete_measure_names
 from tiltmeter.comparing.shared_answers import SharedAnswers, build_shared_answers
@@ -31,8 +33,9 @@ from tiltmeter.measures.contrasts import estimate_item_mean
 from tiltmeter.measures.estimates import Mean, Share
 from tiltmeter.measures.measure import Quantity
 from tiltmeter.measures.multiple_testing import adjust_holm, group_indexes
-from tiltmeter.measures.records import OVERALL
 from tiltmeter.measures.size_regression import estimate_slope
+from tiltmeter.measures.verdict import Verdict
+from tiltmeter.measures.verdict_rule import PORTION, WHOLE_RUN, Families
 from tiltmeter.runs.file_digests import describe_changed_files
 from tiltmeter.runs.result import Result
 from tiltmeter.runs.sample_notes import list_sample_notes
@@ -51,6 +54,7 @@ def compare_sizes(
     measures: Sequence[str] = (),
     where: Mapping[str, str] | None = None,
     across: Sequence[Across] = (),
+    families: Families = PORTION,
 ) -> SizeComparison:
     """Return the slopes of measures by size: for each model family with two or more sizes, and over all families."""
     measures = complete_measure_names(measures)
@@ -59,7 +63,7 @@ def compare_sizes(
     reject_missing_measures(cells, measures)
     notes = [sentence for run, result in runs for sentence in describe_changed_files(result.changed, run)]
     sized = _collect_sizes(runs, cells, attributes, notes)
-    uninterpretable = find_uninterpretable_cells(runs)
+    unreliable = find_unreliable_cells(runs, where)
     slopes: list[SizeSlope] = []
     used = (cell for cell in cells if cell.model in sized)
     for place in group_comparable_cells(used, across, lambda cell: (cell.benchmark, cell.language)):
@@ -69,12 +73,12 @@ def compare_sizes(
         for alike in place:
             reject_duplicates(alike.cells)
             for quantity in list_common_quantities(alike.cells, measures):
-                slopes += _estimate_slopes(quantity, alike, sized, uninterpretable, across, notes)
+                slopes += _estimate_slopes(quantity, alike, sized, unreliable, across, notes)
     if not slopes:
         reason = next((note for note in notes if note.startswith("Not compared")), notes[-1] if notes else "")
         raise UsageError(reason or "The runs contain no scores; repeat them.")
     notes += dict.fromkeys(sample for _, result in runs for sample in list_sample_notes(result.manifest.data))
-    return SizeComparison(_correct_slopes(slopes), list(dict.fromkeys(notes)))
+    return SizeComparison(_correct_slopes(slopes, families), list(dict.fromkeys(notes)))
 
 
 def parse_parameter_count(model: DescribedModel) -> float | None:
@@ -120,16 +124,16 @@ def _estimate_slopes(
     quantity: Quantity,
     alike: ComparableCells,
     sized: Mapping[str, tuple[str, float]],
-    uninterpretable: Mapping[tuple[str, ...], str],
+    unreliable: Mapping[tuple[str, ...], Verdict],
     across: Sequence[Across],
     notes: list[str],
 ) -> Iterator[SizeSlope]:
     together = alike.cells
     where = f"on {together[0].location}"
-    cells = [cell for cell in together if not (quantity.measure.bias_direction and cell.key in uninterpretable)]
-    if len(cells) < len(together):
-        dropped = [cell.model for cell in together if cell not in cells]
-        notes.append(f"Left out {where} in {quantity.name}, because not interpretable: {shorten_names(dropped)}.")
+    cells = select_reliable_cells(together, quantity, unreliable)
+    kept = {id(cell) for cell in cells}
+    dropped = [cell for cell in together if id(cell) not in kept]
+    notes += describe_unreliable_cells(dropped, unreliable, f"{where} in {quantity.name}", lambda cell: cell.model)
     sizes_of: dict[str, list[float]] = {}
     for cell in cells:
         family, parameters = sized[cell.model]
@@ -194,15 +198,20 @@ def _build_sized_model(
     return SizedModel(cell.model, family, parameters, estimate.value, *estimate.interval())
 
 
-def _correct_slopes(slopes: Sequence[SizeSlope]) -> list[SizeSlope]:
-    """Correct the p-values by Holm's method; pooled slopes are a separate test family.
+def _correct_slopes(slopes: Sequence[SizeSlope], families: Families) -> list[SizeSlope]:
+    """Correct the p-values by Holm's method.
 
+    A test family has the slopes of one measure in one part and language; slopes within families are separate.
     The corrected p-value for models like these is never smaller than the corrected p-value for these models.
     """
     corrected = list(slopes)
-    for indexes in group_indexes(
-        slopes, lambda s: (s.benchmark, s.quantity.name, s.part == OVERALL, s.family == POOLED)
-    ):
+
+    def key(slope: SizeSlope) -> tuple[str | bool, ...]:
+        if families == WHOLE_RUN:
+            return ()
+        return slope.subject, slope.part, slope.quantity.name, slope.family == POOLED
+
+    for indexes in group_indexes(slopes, key):
         for index, p_holm in zip(indexes, adjust_holm([slopes[i].estimate.p_value for i in indexes]), strict=True):
             corrected[index] = replace(corrected[index], p_holm=p_holm, tests=len(indexes))
         members = [(index, over) for index in indexes if (over := slopes[index].estimate.over_members) is not None]

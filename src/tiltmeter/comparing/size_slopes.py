@@ -32,8 +32,8 @@ class SizeSlope:
     """The slope of a measure by size, in one model family or within all families (POOLED).
 
     The slope is the change of the measure if the number of parameters is ten times larger. `p_holm` is the p-value
-    corrected by Holm's method for a test family of `tests` slopes. A test family has all slopes of one measure and
-    benchmark; pooled slopes are a separate family.
+    corrected by Holm's method for a test family of `tests` slopes. A test family has all slopes of one measure in one
+    part and language; slopes within families are a separate test family.
     """
 
     subject: str

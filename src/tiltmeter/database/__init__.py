@@ -63,7 +63,7 @@ class Database:
 
     def _open(self) -> None:
         self._is_new = self._file != ":memory:" and not Path(self._file).exists()
-        self._db = self._connected(self._file)
+        self._db = self._connect(self._file)
         if self._is_new:
             share_like_folder(Path(self._file))
         self._choose_journal()
@@ -72,7 +72,7 @@ class Database:
         self._db.executescript(self._schema)
         self._try_tables()
 
-    def _connected(self, path: str, *, uri: bool = False) -> Connection:
+    def _connect(self, path: str, *, uri: bool = False) -> Connection:
         with translate_errors(self._labels):
             db = sqlite3.connect(path, timeout=_LOCK_TIMEOUT, isolation_level=None, factory=Connection, uri=uri)
         db.labels = self._labels
@@ -87,7 +87,7 @@ class Database:
         # either.
         for mode in ("mode=ro", "mode=ro&immutable=1"):
             with suppress(StoreError):
-                self._db = self._connected(f"file:{quote(str(Path(self._file).resolve()))}?{mode}", uri=True)
+                self._db = self._connect(f"file:{quote(str(Path(self._file).resolve()))}?{mode}", uri=True)
                 self._try_tables()
                 self.is_read_only = True
                 return True

@@ -75,8 +75,8 @@ class CacheDatabase(Database):
         finally:
             self._db.execute("DETACH other")
 
-    def _connected(self, path: str, *, uri: bool = False) -> Connection:
-        db = super()._connected(path, uri=uri)
+    def _connect(self, path: str, *, uri: bool = False) -> Connection:
+        db = super()._connect(path, uri=uri)
         self._opened = _get_identity(Path(self._file))
         db.create_function("checksum_of", -1, compute_checksum, deterministic=True)
         return db

@@ -57,7 +57,8 @@ class ChangeCountDatabase(Database):
             return False
         path = Path(self._file)
         count, in_file = read_count(path), count_file_changes(path)
-        # A file that was replaced by an older copy is accepted; see `_check_changes`.
+        # If the count in the file is smaller, the file was replaced by an older copy, which is accepted; see
+        # `_check_changes`. Otherwise, missing changes are a loss.
         if in_file >= count.in_file and (found := self._count_changes()) < count.confirmed:
             raise self._build_loss_error(count.confirmed, found)
         return True
@@ -144,7 +145,7 @@ class ChangeCountDatabase(Database):
             return count_file_changes(path)
         try:
             address = f"file:{quote(str(path.resolve()))}?mode=ro"
-            with closing(self._connected(address, uri=True)) as db:
+            with closing(self._connect(address, uri=True)) as db:
                 return int(db.execute("PRAGMA user_version").fetchone()[0])
         except StoreError as error:
             if error.is_not_writable:  # there is no shared memory; the file will be opened for reading

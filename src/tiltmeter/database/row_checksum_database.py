@@ -34,8 +34,8 @@ _MAX_PLACES = 3
 class RowChecksumDatabase(ChangeCountDatabase):
     """A database with checksums of its rows; opening it raises a StoreError if a row is damaged."""
 
-    def _connected(self, path: str, *, uri: bool = False) -> Connection:
-        db = super()._connected(path, uri=uri)
+    def _connect(self, path: str, *, uri: bool = False) -> Connection:
+        db = super()._connect(path, uri=uri)
         db.create_function("checksum_of", -1, _compute_checksum, deterministic=True)
         db.execute("PRAGMA recursive_triggers = ON")  # so that REPLACE subtracts the checksums of deleted rows
         return db

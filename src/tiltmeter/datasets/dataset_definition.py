@@ -90,7 +90,7 @@ class Dataset:
         return tuple(dict.fromkeys(file for source in self.sources for file in source.files))
 
     @property
-    def here(self) -> int:
+    def local_source_count(self) -> int:
         """The number of sources that are available without a download."""
         return sum(source.is_local() for source in self.sources)
 
@@ -112,7 +112,7 @@ class Dataset:
         return tuple(dict.fromkeys(source.language for source in self.sources))
 
     @property
-    def licence_stated(self) -> bool:
+    def has_stated_licence(self) -> bool:
         """Whether all files have a licence; otherwise their texts are not written to other files."""
         return all(isinstance(file, Path) or file.licence_stated for file in self.files)
 

@@ -25,7 +25,7 @@ __all__ = [
     "load_spec",
     "load_with_findings",
     "names",
-    "reject_export",
+    "reject_text_export",
     "validate_spec",
 ]
 
@@ -110,7 +110,7 @@ def validate_spec(spec: Spec) -> "list[ValidationResult]":
 
 def allows_text_export(name: str) -> bool:
     """Return whether the texts of a data set may be written to files; False if its repository states no licence."""
-    return name not in DATASETS or DATASETS[name].licence_stated
+    return name not in DATASETS or DATASETS[name].has_stated_licence
 
 
 def explain_missing_texts(name: str) -> str:
@@ -118,7 +118,7 @@ def explain_missing_texts(name: str) -> str:
     return f"The texts of {name} are left out, because its repository states no licence."
 
 
-def reject_export(name: str) -> None:
+def reject_text_export(name: str) -> None:
     """Raise an error if the texts of a data set may not be written to files."""
     if not allows_text_export(name):
         raise UsageError(

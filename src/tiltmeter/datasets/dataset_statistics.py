@@ -102,7 +102,8 @@ def _describe_portion(
 ) -> PortionStatistics:
     form = get_item_form(items[0])
     attributes = [form.attributes(item) for item in items]
-    names = [name for name in dict.fromkeys(key for row in attributes for key in row) if name not in form.numbers]
+    unlisted = (*form.numbers, *form.hidden)
+    names = [name for name in dict.fromkeys(key for row in attributes for key in row) if name not in unlisted]
     subject = form.subject
     counts = {name: _count_values(row.get(name) for row in attributes) for name in names}
     # An attribute with a different value for each item does not group items.

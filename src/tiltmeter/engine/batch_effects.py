@@ -179,7 +179,7 @@ class BatchEffects:
         """Return the largest difference between inputs of one repeated token alone and in a batch of maximum size."""
         length = min(self.longest, LARGEST_TREE)
         rows = max(2, self._answerer.batch_tokens // length)
-        inputs = [self.inputs.repeated(length, start) for start in range(rows)]
+        inputs = [self.inputs.build_repeated_input(length, start) for start in range(rows)]
         questions = self.inputs.build_end_questions(inputs)
         self._alone |= self._numbers([questions[0], questions[-1]], BatchLayout(batches=False))
         return self._difference(questions, BatchLayout(pads=False))

@@ -221,7 +221,8 @@ def _build_source_batches(rows: Sequence[Row], batch_tokens: int) -> Iterator[Ba
     if any(row.lengths for row in rows):
         # Packed rows have similar lengths; the larger one of source and target determines their size.
         divided = split_evenly(list(map(max, lengths, tokens)), limit)
-    # Cross-attention to the sources takes more time than short targets, so the sources should have equal lengths.
+    # With short targets, cross-attention to the sources takes most of the time, so sources of similar length share a
+    # batch.
     elif sum(lengths) > sum(tokens):
         divided = group_similar_lengths(lengths, limit)
     else:

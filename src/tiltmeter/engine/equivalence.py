@@ -43,7 +43,7 @@ class EquivalenceCheck:
         self._has_experts = effects.has_experts
         if self._has_experts:
             # Experts of limited capacity skip late tokens, but not if only late tokens are computed.
-            self._few += self._inputs.build_end_questions([self._inputs.repeated(effects.longest, 5)])
+            self._few += self._inputs.build_end_questions([self._inputs.build_repeated_input(effects.longest, 5)])
         self._rows: dict[Rows, list[Question]] = {}
         logits = _build_logit_questions(answerer, self._few)
         self._reference = self._numbers([*self._everywhere, *self._few, *logits], BatchLayout(batches=False))
@@ -124,7 +124,7 @@ def build_packed_inputs(inputs: SyntheticInputs, width: int) -> list[Ids]:
         inputs.build_mixed_input(width - sum(map(len, inputs.short())), 30),
         inputs.build_mixed_input(width - 1, 31),
         inputs.build_mixed_input(1, 32),
-        *[inputs.repeated(length, start) for start, length in enumerate(thirds)],
+        *[inputs.build_repeated_input(length, start) for start, length in enumerate(thirds)],
     ]
 
 
@@ -146,7 +146,7 @@ def build_bushy_inputs(inputs: SyntheticInputs) -> list[Ids]:
     """Return short inputs that fill a prefix tree, for a mixture of experts; each branch repeats one token."""
     shared, branch = inputs.build_mixed_input(3, 37), 3
     branches = (LARGEST_TREE - len(shared)) // branch
-    return [shared + inputs.repeated(branch, start) for start in range(branches)]
+    return [shared + inputs.build_repeated_input(branch, start) for start in range(branches)]
 
 
 def _build_logit_questions(answerer: "Answerer", few: list[Question]) -> list[Question]:

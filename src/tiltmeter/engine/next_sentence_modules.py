@@ -1,4 +1,5 @@
-"""Modules that decide whether one sentence follows another: the core of a language model with a trained head.
+"""Modules that decide whether one sentence follows another: the core of a language model (the model
+without its output layer for tokens) with a trained head.
 
 A module takes token ids, padded on the right, and the length of each input. It returns two logits for each input: "does
 not follow" and "follows".

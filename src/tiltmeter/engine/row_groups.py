@@ -126,8 +126,8 @@ def pack_lengths(lengths: Sequence[int], width: int) -> list[list[int]]:
             else:
                 room, row = max(width, length), []
                 rows.append(row)
-            # This row gets as many inputs of this length as possible, because rows with less free space are too full
-            # for one.
+            # This row has the least free space that suffices for an input of this length. It gets as many of these
+            # inputs as possible.
             end = min(len(indices), start + room // length)
             row += indices[start:end]
             left = room - (end - start) * length

@@ -38,7 +38,7 @@ class SyntheticInputs:
         pool = self._pool
         return tuple(pool[(start + 7 * index + index * index // 3) % len(pool)] for index in range(length))
 
-    def repeated(self, length: int, start: int) -> Ids:
+    def build_repeated_input(self, length: int, start: int) -> Ids:
         """Return an input that repeats one token, after a first token that depends on `start`.
 
         All these inputs repeat the same token, which a mixture of experts sends to a single expert.

@@ -26,6 +26,9 @@ Role = Literal["stereotype", "anti-stereotype", "unrelated"]
 PARTS: tuple[Part, ...] = ("intrasentence", "intersentence")
 ROLES: tuple[Role, ...] = ("stereotype", "anti-stereotype", "unrelated")
 
+# The attributes with the words of an item.
+WORDS = ("stereotype_word", "anti_stereotype_word")
+
 _JOINT = "['’-]?"
 _ATTACHED = re.compile(rf"\w+{_JOINT}{BLANK}|{BLANK}{_JOINT}\w+")
 
@@ -260,12 +263,16 @@ def _format_for_display(item: AssociationItem) -> ItemText:
 def get_attributes(item: AssociationItem) -> dict[str, Any]:
     """Return the columns that an item adds to the score table.
 
-    `length_difference` is the length of the stereotype minus the length of the anti-stereotype, in characters.
+    `length_difference` is the length of the stereotype minus the length of the anti-stereotype, in characters. Only
+    intrasentence items have words.
     """
     lengths = {candidate.role: len(candidate.text) for candidate in item.candidates}
+    words = {candidate.role: fold_case(candidate.word.strip()) for candidate in item.candidates}
     return {
         "bias_type": item.bias_type,
         "target": item.target,
+        "stereotype_word": words["stereotype"],
+        "anti_stereotype_word": words["anti-stereotype"],
         "length_difference": lengths["stereotype"] - lengths["anti-stereotype"],
     }
 
@@ -333,6 +340,8 @@ FORM = Form(
     attributes=get_attributes,
     subject="target",
     numbers=("length_difference",),
+    factors={"targets": ("target",), "words": WORDS},
+    hidden=WORDS,
     shown=_format_for_display,
     heading=lambda item: (item.bias_type, item.target_term),
     parts=PARTS,

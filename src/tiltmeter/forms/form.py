@@ -106,6 +106,11 @@ class Form(Generic[I]):
     subject: str = ""
     # Attributes that are numbers, not groups of items; reports do not filter by them.
     numbers: tuple[str, ...] = ()
+    # What the results generalise over: maps a plural noun, such as "words", to the attributes that identify what items
+    # share. Intervals account for them; `--fixed words` limits the claim to the words in the data.
+    factors: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    # Attributes that are factors only; reports do not show them or filter by them.
+    hidden: tuple[str, ...] = ()
     # For each attribute, the names of its values in reports.
     value_names: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     # If the data define the values of an attribute: maps it to another attribute that contains the names of its values.

@@ -7,7 +7,7 @@ import re
 from typing import NamedTuple
 
 SENTENCE = "{sentence}"
-# The part of the benchmark for items with frames.
+# The name of the benchmark part that measures items with frames.
 FRAME = "frame"
 BAD_FRAME = {
     "bad-frame": "only one of two frames, a frame without {sentence}, or two frames without a distinguishing word"
@@ -24,16 +24,16 @@ class FrameWords(NamedTuple):
     female: str
     after: str
 
-    def filled(self, sentence: str) -> "FrameWords":
+    def fill(self, sentence: str) -> "FrameWords":
         """Return the frames with a sentence in place of `{sentence}`."""
         before, after = (text.replace(SENTENCE, sentence) for text in (self.before, self.after))
         return FrameWords(before, self.male, self.female, after)
 
 
-def split_frames(male: str, female: str) -> FrameWords:
+def find_differing_words(male: str, female: str) -> FrameWords:
     """Split two frames at the words in which they differ.
 
-    >>> split_frames('"{sentence}", dit l’homme.', '"{sentence}", dit la femme.')
+    >>> find_differing_words('"{sentence}", dit l’homme.', '"{sentence}", dit la femme.')
     FrameWords(before='"{sentence}", dit ', male='l’homme', female='la femme', after='.')
     """
     first, second = _TOKENS.findall(male), _TOKENS.findall(female)
@@ -60,7 +60,7 @@ def find_frame_problem(male: str, female: str) -> str | None:
         return "male_frame and female_frame must both be given, or neither"
     if any(frame.count(SENTENCE) != 1 for frame in (male, female)):
         return f"a frame must contain {SENTENCE} exactly once"
-    words = split_frames(male, female)
+    words = find_differing_words(male, female)
     if SENTENCE in words.male or SENTENCE in words.female:
         return "the two frames must not differ on both sides of the sentence"
     if words.male == words.female:

@@ -18,6 +18,7 @@ from tiltmeter.forms.gest import (
     get_stereotype_attributes,
     get_stereotype_fields,
     has_family_words,
+    identify_idea,
     list_shared_values,
     read_stereotype,
     read_stereotype_fields,
@@ -98,7 +99,8 @@ def _get_sentences(item: GenderedPairItem) -> dict[str, str]:
 def get_attributes(item: GenderedPairItem) -> dict[str, Any]:
     """Return the columns that an item adds to the score table."""
     family = has_family_words(item.original) if item.original else None
-    return get_stereotype_attributes(item) | {"family_words": family, "translator": item.translator}
+    columns = get_stereotype_attributes(item) | {"family_words": family, "translator": item.translator}
+    return columns | {"idea": identify_idea(item.original or item.male)}
 
 
 FORM = Form(
@@ -114,6 +116,8 @@ FORM = Form(
     translatable=lambda item: {"original": item.original} if item.original else {},
     attributes=get_attributes,
     subject="stereotype",
+    factors={"ideas": ("idea",)},
+    hidden=("idea",),
     value_names=STEREOTYPE_NAMES,
     name_attributes=NAME_ATTRIBUTES,
     shown=lambda item: ItemText(item.original, _get_sentences(item)),

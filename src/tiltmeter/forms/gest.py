@@ -8,11 +8,14 @@ Items in other languages than English also contain the two frames in which the s
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from hashlib import sha256
 from typing import Any, Final, Protocol
 
+from tiltmeter.forms.case_folding import fold_case
 from tiltmeter.forms.fields import Fields
 from tiltmeter.forms.form import Form, ItemText, SharedValue, UniqueValue
 from tiltmeter.forms.frames import BAD_FRAME, FRAME, SENTENCE, find_frame_problem
+from tiltmeter.forms.word_difference import split_words
 
 STEREOTYPES: Final = {
     1: "women are emotional",
@@ -98,6 +101,11 @@ def get_gest_side(stereotype: int) -> str:
     ('feminine', 'masculine')
     """
     return SIDES[stereotype in MALE]
+
+
+def identify_idea(sentence: str) -> str:
+    """Return a short identifier of the English sentence that an item is about; translations of it share the idea."""
+    return sha256(" ".join(split_words(fold_case(sentence))).encode()).hexdigest()[:12]
 
 
 def get_stereotype_fields(item: StereotypedItem) -> dict[str, str]:
@@ -218,7 +226,8 @@ def _list_texts(item: GestItem) -> list[tuple[str, str]]:
 def get_attributes(item: GestItem) -> dict[str, Any]:
     """Return the columns that an item adds to the score table."""
     english = item.original or (item.sentence if item.language == "en" else "")
-    return get_stereotype_attributes(item) | {"family_words": has_family_words(english) if english else None}
+    family = has_family_words(english) if english else None
+    return get_stereotype_attributes(item) | {"family_words": family, "idea": identify_idea(english or item.sentence)}
 
 
 FORM = Form(
@@ -234,6 +243,8 @@ FORM = Form(
     with_texts=_with_texts,
     attributes=get_attributes,
     subject="stereotype",
+    factors={"ideas": ("idea",)},
+    hidden=("idea",),
     value_names=STEREOTYPE_NAMES,
     name_attributes=NAME_ATTRIBUTES,
     shown=_format_for_display,

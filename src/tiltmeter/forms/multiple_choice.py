@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from tiltmeter.forms.case_folding import fold_case
 from tiltmeter.forms.fields import Fields, Problem
 from tiltmeter.forms.form import Form, ItemText, JsonValues, UniqueValue
 
@@ -86,9 +87,10 @@ def _get_texts(item: MultipleChoiceItem) -> dict[str, str]:
 
 
 def get_attributes(item: MultipleChoiceItem) -> dict[str, str]:
-    """Return the columns that an item adds to the score table."""
+    """Return the columns that an item adds to the score table; `names` are the two people, in alphabetical order."""
+    people = sorted(fold_case(item.answer(role)) for role in ("stereotype", "anti-stereotype"))
     columns = {"bias_type": item.bias_type, "template": item.template, "polarity": item.polarity}
-    columns |= {"correct": item.correct}
+    columns |= {"correct": item.correct, "names": " | ".join(people)}
     return columns | {"label": item.label} if item.label else columns
 
 
@@ -118,6 +120,8 @@ FORM = Form(
     texts=lambda item: _get_texts(item).items(),
     translatable=_get_texts,
     attributes=get_attributes,
+    factors={"templates": ("template",), "names": ("names",)},
+    hidden=("names",),
     subject="bias_type",
     value_names={
         "label": {

@@ -14,7 +14,10 @@ from typing import Literal
 from tiltmeter.forms.fields import Fields, Problem
 from tiltmeter.forms.form import Form, ItemText, UniqueValue
 from tiltmeter.forms.visible_text import INVISIBLE, extract_visible_text
-from tiltmeter.forms.word_difference import compute_word_difference, is_unspaced
+from tiltmeter.forms.word_difference import compute_word_difference, find_swapped_words, is_unspaced
+
+# The attributes with the terms in which the two sentences differ.
+TERMS = ("more_terms", "less_terms")
 
 # The minimum number of consecutive changed words that causes a warning. The names of most groups have one or two words,
 # so a longer difference suggests that the sentences differ in more than the group. docs/evidence/data-sets.md has the
@@ -81,9 +84,14 @@ def _get_sentences(item: PairItem) -> dict[str, str]:
 
 
 def get_attributes(item: PairItem) -> dict[str, object]:
-    """Return the columns that an item adds to the score table."""
+    """Return the columns that an item adds to the score table.
+
+    `more_terms` and `less_terms` are the words that only one of the two sentences has. They are two factors, because a
+    word that occurs with many others, such as the name of a majority, would otherwise not count as shared.
+    """
+    swapped = dict(zip(TERMS, find_swapped_words(item.more, item.less), strict=True))
     direction = {"direction": item.direction} if item.direction else {}
-    return {"bias_type": item.bias_type, **direction, **_get_optional_fields(item)}
+    return {"bias_type": item.bias_type, **direction, **_get_optional_fields(item), **swapped}
 
 
 def lint_difference(first: str, second: str, field: str) -> Iterator[Problem]:
@@ -124,6 +132,8 @@ FORM = Form(
     attributes=get_attributes,
     subject="bias_type",
     numbers=("votes",),
+    factors={"templates": ("template",), "terms": TERMS},
+    hidden=TERMS,
     shown=lambda item: ItemText("", _get_sentences(item)),
     heading=lambda item: tuple(filter(None, (item.bias_type, item.direction, item.subtype))),
     unique=lambda item: [UniqueValue("duplicate-pair", "more", (item.more, item.less))],

@@ -10,6 +10,7 @@ from typing import Literal
 from tiltmeter.forms.fields import Fields
 from tiltmeter.forms.form import Form, ItemText, UniqueValue
 from tiltmeter.forms.pairs import DUPLICATE, IDENTICAL, PAIRS_CHANGING_MEANING, lint_difference
+from tiltmeter.forms.word_difference import find_shared_start
 
 PARTS = ("type1-dev", "type1-test", "type2-dev", "type2-test")
 
@@ -50,8 +51,9 @@ def _get_sentences(item: WinoBiasItem) -> dict[str, str]:
 
 
 def get_attributes(item: WinoBiasItem) -> dict[str, str]:
-    """Return the columns that an item adds to the score table."""
-    return {"occupation": item.occupation, "occupation_gender": item.gender}
+    """Return the columns that an item adds to the score table; `template` are the words before the pronoun."""
+    template = find_shared_start(item.male, item.female)
+    return {"occupation": item.occupation, "occupation_gender": item.gender, "template": template}
 
 
 FORM = Form(
@@ -64,6 +66,8 @@ FORM = Form(
     texts=lambda item: _get_sentences(item).items(),
     translatable=_get_sentences,
     attributes=get_attributes,
+    factors={"occupations": ("occupation",), "templates": ("template",)},
+    hidden=("template",),
     subject="occupation",
     shown=lambda item: ItemText("", _get_sentences(item)),
     heading=lambda item: (f"{item.occupation} ({item.gender})",),

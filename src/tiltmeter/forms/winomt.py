@@ -11,6 +11,9 @@ from tiltmeter.forms.form import Form, ItemText, UniqueValue
 from tiltmeter.forms.word_difference import split_words
 
 MALE, FEMALE, NEUTRAL = GENDERS = ("male", "female", "neutral")
+_PRONOUNS = frozenset(
+    ("he", "him", "his", "himself", "she", "her", "hers", "herself", "they", "them", "their", "theirs", "themselves")
+)
 PRO, ANTI, NEITHER = STEREOTYPICAL = ("pro", "anti", "none")
 
 
@@ -61,6 +64,12 @@ def _write(item: WinoMTItem) -> dict[str, object]:
     return values | {"sentence": item.sentence}
 
 
+def _get_attributes(item: WinoMTItem) -> dict[str, str]:
+    """Return the columns that an item adds to the score table; `template` is the sentence without its pronouns."""
+    template = " ".join(word for word in split_words(item.sentence.lower()) if word not in _PRONOUNS)
+    return {"gender": item.gender, "entity": item.entity, "stereotypical": item.stereotypical, "template": template}
+
+
 FORM = Form(
     name="winomt",
     item=WinoMTItem,
@@ -72,7 +81,9 @@ FORM = Form(
     texts=lambda item: [("sentence", item.sentence)],
     # An item cannot be translated: its pronouns are English, so the item in another language would be another test.
     translatable=lambda _item: {},
-    attributes=lambda item: {"gender": item.gender, "entity": item.entity, "stereotypical": item.stereotypical},
+    attributes=_get_attributes,
+    factors={"nouns": ("entity",), "templates": ("template",)},
+    hidden=("template",),
     subject="entity",
     value_names={"stereotypical": {PRO: "pro-stereotypical", ANTI: "anti-stereotypical", NEITHER: "no stereotype"}},
     shown=lambda item: ItemText(item.sentence, {}),

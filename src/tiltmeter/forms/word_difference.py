@@ -3,9 +3,10 @@
 import unicodedata
 from dataclasses import dataclass
 from functools import cache
-from itertools import groupby
+from itertools import groupby, takewhile
 
 from tiltmeter.forms.bounded_matcher import BoundedMatcher, MatchingLimitError
+from tiltmeter.forms.case_folding import fold_case
 
 # Thai and Lao, Burmese, Khmer, Japanese and Chinese are written without spaces: each character counts as a word.
 _UNSPACED = (
@@ -48,6 +49,35 @@ def compute_word_difference(first: str, second: str) -> WordDifference:
         else:
             changed.append(max(first_end - first_start, second_end - second_start))
     return WordDifference(shared, sum(changed), max(changed))
+
+
+def find_swapped_words(first: str, second: str) -> tuple[str, str]:
+    """Return the words of each of two texts that the other text does not have at this place, in lower case.
+
+    >>> find_swapped_words("My aunt knits a scarf.", "My uncle knits a scarf.")
+    ('aunt', 'uncle')
+    """
+    own, other = split_words(fold_case(first)), split_words(fold_case(second))
+    try:
+        opcodes = BoundedMatcher(own, other).get_opcodes()
+    except MatchingLimitError:
+        return "", ""
+    changed = [opcode for opcode in opcodes if opcode[0] != "equal"]
+    return (
+        " ".join(word for _, start, end, _, _ in changed for word in own[start:end]),
+        " ".join(word for _, _, _, start, end in changed for word in other[start:end]),
+    )
+
+
+def find_shared_start(first: str, second: str) -> str:
+    """Return the words with which both texts begin, in lower case.
+
+    >>> find_shared_start("The cook greeted the gardener because he", "The cook greeted the gardener because she")
+    'the cook greeted the gardener because'
+    """
+    own, other = split_words(fold_case(first)), split_words(fold_case(second))
+    same = takewhile(lambda pair: pair[0] == pair[1], zip(own, other, strict=False))
+    return " ".join(word for word, _ in same)
 
 
 def _compute_outer_difference(own: list[str], other: list[str]) -> WordDifference:

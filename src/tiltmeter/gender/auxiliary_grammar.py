@@ -103,10 +103,10 @@ class AuxiliaryGrammar:
     def _find_cue(self, clause: Clause, position: int, *, first_person: bool, other: bool) -> Cue | None:
         word = clause.sentence[position]
         is_auxiliary = word in self.auxiliaries
-        if not is_auxiliary and clause.before(position) in self.not_subject_after:
+        if not is_auxiliary and clause.get_word_before(position) in self.not_subject_after:
             return None
         if is_auxiliary and word in self.agreeing and self._is_adjective(clause, position):
-            return clause.cue("agreeing word", self.agreeing[word], position)
+            return clause.build_cue("agreeing word", self.agreeing[word], position)
         shared = word in self.shared_auxiliaries and (first_person or not (other or clause.has(self.not_shared)))
         if is_auxiliary or shared:
             participle = self._find_participle(clause, position)
@@ -115,15 +115,15 @@ class AuxiliaryGrammar:
             ):
                 ambiguous = clause.sentence[participle[0]] in self.ambiguous
                 if not ambiguous or self._find_adjective(clause, position) is None:
-                    return clause.cue("participle", participle[1], participle[0], position)
+                    return clause.build_cue("participle", participle[1], participle[0], position)
         first_person_verb = not other and self._has_first_person(clause)
         if self._is_copula(clause, position) or (first_person_verb and word in self.infinitives):
             adjective = self._find_adjective(clause, position)
-            return clause.cue("predicate adjective", adjective[1], adjective[0], position) if adjective else None
+            return clause.build_cue("predicate adjective", adjective[1], adjective[0], position) if adjective else None
         if word not in self.agreeing or is_auxiliary:
             return None
         if first_person or (first_person_verb and not self._follows_noun(clause, position)):
-            return clause.cue("agreeing word", self.agreeing[word], position)
+            return clause.build_cue("agreeing word", self.agreeing[word], position)
         return None
 
     def _find_participle(self, clause: Clause, auxiliary: int) -> tuple[int, Gender] | None:

@@ -102,15 +102,15 @@ class Clause:
         """Tell whether the clause contains a word of `word_list`."""
         return not word_list.isdisjoint(self.words)
 
-    def before(self, position: int) -> str:
+    def get_word_before(self, position: int) -> str:
         """Return the word before index `position`, or an empty string at the start of the clause."""
         return self.sentence[position - 1] if position > self.start else ""
 
-    def after(self, position: int) -> str:
+    def get_word_after(self, position: int) -> str:
         """Return the word after index `position`, or an empty string at the end of the clause."""
         return self.sentence[position + 1] if position + 1 < self.end else ""
 
-    def cue(self, rule: str, gender: Gender, position: int, *others: int) -> Cue:
+    def build_cue(self, rule: str, gender: Gender, position: int, *others: int) -> Cue:
         """Build a cue whose gender is marked at index `position`; `others` are the indexes of the cue's other words."""
         return Cue(gender, tuple(self.sentence[index] for index in sorted((position, *others))), rule, position)
 
@@ -215,7 +215,7 @@ class PredicateAdjectives:
         """Yield the index and gender of every predicate adjective in a clause."""
         for position in clause.positions:
             word = clause.sentence[position]
-            if self._is_function_word(word) or clause.before(position) in self.prepositions:
+            if self._is_function_word(word) or clause.get_word_before(position) in self.prepositions:
                 continue
             gender = self.adjective(word)
             if gender and not self._is_attributive(clause, position, gender):
@@ -229,13 +229,13 @@ class PredicateAdjectives:
         """
         for position in range(verb + 1, clause.end):
             word = clause.sentence[position]
-            if self._is_function_word(word) or clause.before(position) in self.prepositions:
+            if self._is_function_word(word) or clause.get_word_before(position) in self.prepositions:
                 continue
             if gender := self.adjective(word):
                 return None if self._is_attributive(clause, position, gender) else (position, gender)
             if not word.endswith(self.adverbs):
                 break
-        word, opening = clause.before(verb), clause.before(verb - 1)
+        word, opening = clause.get_word_before(verb), clause.get_word_before(verb - 1)
         if word in self.function_words or not (gender := self.adjective(word)):
             return None
         # "How tired I am": only a function word may precede the adjective. After any other word, the adjective is part
@@ -269,15 +269,17 @@ class PredicateAdjectives:
 
     def _is_attributive(self, clause: Clause, position: int, gender: Gender) -> bool:
         """Tell whether the adjective at index `position` modifies a noun that follows the adjective."""
-        following = clause.after(position)
+        following = clause.get_word_after(position)
         if not following or clause.sentence[position] in self.with_complement:
             return False
         if following in self.coordinators:
             # "A strong and less brave man": the noun may follow the second of two coordinated adjectives.
             second = position + 2
-            if clause.after(second - 1) in self.function_words:
+            if clause.get_word_after(second - 1) in self.function_words:
                 second += 1
-            return self.adjective(clause.after(second - 1)) == gender and self._is_attributive(clause, second, gender)
+            return self.adjective(clause.get_word_after(second - 1)) == gender and self._is_attributive(
+                clause, second, gender
+            )
         if self._is_function_word(following):
             return False
         if self.noun(following, gender):

@@ -116,18 +116,18 @@ class PolishGrammar:
                     yield cue
 
     def _find_cue(self, clause: Clause, position: int, *, first_person: bool) -> Cue | None:
-        word, before = clause.sentence[position], clause.before(position)
+        word, before = clause.sentence[position], clause.get_word_before(position)
         if gender := PAST(word):
-            return None if before in PREPOSITIONS else clause.cue("past tense", gender, position)
+            return None if before in PREPOSITIONS else clause.build_cue("past tense", gender, position)
         if word in MOBILE and (participle := self._find_participle(clause, position)):
-            return clause.cue("participle", participle[1], participle[0], position)
-        feels = word in FEELING and "się" in (before, clause.after(position))
+            return clause.build_cue("participle", participle[1], participle[0], position)
+        feels = word in FEELING and "się" in (before, clause.get_word_after(position))
         if word in COPULAS or feels or (word == "być" and first_person):
             adjective = PREDICATES.find_next_to(clause, position)
             if adjective:
-                return clause.cue("predicate adjective", adjective[1], adjective[0], position)
+                return clause.build_cue("predicate adjective", adjective[1], adjective[0], position)
         if word in AGREEING and first_person and before not in NOT_SUBJECT_AFTER:
-            return clause.cue("agreeing word", AGREEING[word], position)
+            return clause.build_cue("agreeing word", AGREEING[word], position)
         return None
 
     @staticmethod

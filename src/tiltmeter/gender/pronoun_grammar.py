@@ -80,7 +80,7 @@ class PronounGrammar:
                 if cue:
                     yield cue
             for position in clause.positions:
-                excluded = clause.before(position) in self.not_subject_after
+                excluded = clause.get_word_before(position) in self.not_subject_after
                 if sentence[position] == _I:
                     if excluded and position == clause.end - 1:
                         continue  # this я is not a subject ("than I"); a later verb makes it one ("than I thought")
@@ -105,14 +105,14 @@ class PronounGrammar:
             if best is None or cost < best[0]:
                 best = cost, position, gender
         if best:
-            return clause.cue("past tense", best[2], best[1], pronoun)
+            return clause.build_cue("past tense", best[2], best[1], pronoun)
         # If я is in an earlier clause (before a parenthesis), the search for the adjective starts at the first word.
         adjective = self.predicates.find_next_to(clause, pronoun if pronoun in clause.positions else clause.start - 1)
-        return clause.cue("predicate adjective", adjective[1], adjective[0], pronoun) if adjective else None
+        return clause.build_cue("predicate adjective", adjective[1], adjective[0], pronoun) if adjective else None
 
     def _get_past_gender(self, clause: Clause, position: int, pronoun: int) -> Gender | None:
         """Return the gender of the word at `position` if it can be the past verb of the я at index `pronoun`."""
-        word, before = clause.sentence[position], clause.before(position)
+        word, before = clause.sentence[position], clause.get_word_before(position)
         gender = self.past(word)
         if gender is None or before in self.predicates.prepositions or self.noun_after.search(before):
             return None
@@ -142,7 +142,7 @@ class PronounGrammar:
             after = adjective[0]
         if self._has_subject(clause, after, gender):
             return None
-        return clause.cue("past tense without subject", gender, position)
+        return clause.build_cue("past tense without subject", gender, position)
 
     def _has_subject(self, clause: Clause, after: int, gender: Gender) -> bool:
         """Tell whether a noun of this gender follows the word at index `after`.
@@ -171,11 +171,11 @@ class PronounGrammar:
         if word in self.agreeing:
             if self._is_numeral(clause, position):
                 return None
-            return clause.cue("agreeing word", self.agreeing[word], position)
+            return clause.build_cue("agreeing word", self.agreeing[word], position)
         for predicates in filter(None, (self.instrumental, self.predicates)):
             adjective = predicates.find_next_to(clause, position)
             if adjective:
-                return clause.cue("predicate adjective", adjective[1], adjective[0], position)
+                return clause.build_cue("predicate adjective", adjective[1], adjective[0], position)
         return None
 
     def _is_numeral(self, clause: Clause, position: int) -> bool:
@@ -183,7 +183,7 @@ class PronounGrammar:
         following = clause.sentence[position + 1 : min(position + 3, clause.end)]
         if "той" in following or "тот" in following:
             return True
-        word = clause.after(position)
+        word = clause.get_word_after(position)
         if not word or word in self.predicates.function_words:
             return False
         if word.endswith(self.oblique_endings + self.infinitive_endings):

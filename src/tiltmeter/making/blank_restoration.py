@@ -61,7 +61,7 @@ def build_locator(aligned: Sequence[AlignedPair], pairs: Sequence[tuple[str, str
             return None
         start, end = matches[0].span()
         inside = {number for number, token in enumerate(pair.source) if start <= token.start < end}
-        linked = pair.linked(inside, both=True) or pair.linked(inside, both=False)
+        linked = pair.find_linked_words(inside, both=True) or pair.find_linked_words(inside, both=False)
         if not linked or max(linked) - min(linked) >= _MAX_WORDS:
             return None
         return pair.target[min(linked)].start, pair.target[max(linked)].end

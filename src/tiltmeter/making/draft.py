@@ -73,7 +73,7 @@ class RepairFinding:
     proposals: tuple[str, ...] = ()
 
     @property
-    def after(self) -> str:
+    def new_text(self) -> str:
         """The new text of a `changed` finding; for other findings, the unchanged text."""
         return self.proposals[0] if self.kind == "changed" else self.before
 
@@ -88,7 +88,7 @@ def apply_findings(draft: Draft, findings: Iterable[RepairFinding]) -> Draft:
     """
     for finding in findings:
         if finding.item == draft.item and finding.kind == "changed":
-            draft = draft.with_text(finding.field, finding.after)
+            draft = draft.with_text(finding.field, finding.new_text)
     return draft
 
 

@@ -45,7 +45,7 @@ class ItemMaker(Protocol):
     def form(self) -> Form[Any]:
         """The form of the new items."""
 
-    def wanted(self, item: Item) -> list[TextToTranslate]:
+    def list_texts_to_translate(self, item: Item) -> list[TextToTranslate]:
         """Return the texts of a source item that must be translated."""
 
     def assemble(self, item: Item, language: str, texts: Mapping[str, str]) -> Item | ItemRejection:
@@ -59,7 +59,7 @@ class TranslatedItemMaker:
     form: Form[Any]
     with_filled: bool = True
 
-    def wanted(self, item: Item) -> list[TextToTranslate]:
+    def list_texts_to_translate(self, item: Item) -> list[TextToTranslate]:
         """Return the translatable texts and, if `with_filled`, the context with each candidate word filled in."""
         texts = self.form.translatable(item)
         kinds = {field: self.form.text_kind(field) for field in texts}
@@ -88,7 +88,7 @@ class WrittenItemMaker:
 
     form: Form[Any]
 
-    def wanted(self, item: Item) -> list[TextToTranslate]:
+    def list_texts_to_translate(self, item: Item) -> list[TextToTranslate]:
         """Return the texts that people wrote; a GEST sentence also gets an empty translation."""
         texts = dict(self.form.texts(item))
         if not texts.keys() <= set(self.form.keys):  # some nested texts are derived from other texts
@@ -116,7 +116,7 @@ class GenderedPairMaker:
         """The form of gendered pairs."""
         return get_form(GENDERED_PAIRS)
 
-    def wanted(self, item: Item) -> list[TextToTranslate]:
+    def list_texts_to_translate(self, item: Item) -> list[TextToTranslate]:
         """Return the sentence alone, and the sentence in each of the two prompts."""
         sentence: str = item.sentence  # type: ignore[attr-defined]
         prompted = [

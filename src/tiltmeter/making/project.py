@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Self
 
 import tiltmeter
-from tiltmeter.datasets.dataset_loader import get_dataset, load_spec, reject_export
+from tiltmeter.datasets.dataset_loader import get_dataset, load_spec, reject_text_export
 from tiltmeter.datasets.dataset_spec import Spec, parse_spec
 from tiltmeter.datasets.file_hashes import get_sha256
 from tiltmeter.datasets.findings import Finding
@@ -140,7 +140,7 @@ def create_project(
             f"and set {LOGIN} to NAME:PASSWORD when you translate."
         )
     spec = parse_spec(source)
-    reject_export(spec.name)
+    reject_text_export(spec.name)
     items = [item for item in load_spec(spec) if item.language == SOURCE][:limit]
     if not items:
         raise UsageError(f"{source} has no English items; only English items can be translated.")

@@ -94,33 +94,33 @@ def read_settings(folder: Path) -> ProjectSettings:
     """Read the settings from `project.toml`; if a value is invalid, raise a DataError that names the key."""
     table = read_toml(folder / SETTINGS)
     table.reject_unknown_keys(entry.name for entry in fields(ProjectSettings))
-    facts = table.table("facts")
+    facts = table.read_table("facts")
     facts.reject_unknown_keys(entry.name for entry in fields(SourceFacts))
     settings = ProjectSettings(
-        **{name: table.text(name) for name in (*FIXED, "system", "created", "tiltmeter")},
+        **{name: table.read_text(name) for name in (*FIXED, "system", "created", "tiltmeter")},
         facts=SourceFacts(
-            facts.text("licence", ""),
-            facts.text("citation", ""),
-            facts.text("warning", ""),
-            facts.texts_by_name("files"),
+            facts.read_text("licence", ""),
+            facts.read_text("citation", ""),
+            facts.read_text("warning", ""),
+            facts.read_texts_by_name("files"),
         ),
-        filled=table.flag("filled", default=True),
-        names=table.flag("names", default=False),
-        placeholders=table.texts("placeholders"),
-        prompts=table.texts_by_name("prompts"),
-        title=table.text("title", ""),
-        licence=table.text("licence", ""),
-        guidelines=table.text("guidelines", ""),
-        review=table.text("review", "open"),
-        reviewers_per_item=table.integer("reviewers_per_item", 1, least=1),
-        agreeing=table.integer("agreeing", 1, least=1),
+        filled=table.read_bool("filled", default=True),
+        names=table.read_bool("names", default=False),
+        placeholders=table.read_texts("placeholders"),
+        prompts=table.read_texts_by_name("prompts"),
+        title=table.read_text("title", ""),
+        licence=table.read_text("licence", ""),
+        guidelines=table.read_text("guidelines", ""),
+        review=table.read_text("review", "open"),
+        reviewers_per_item=table.read_integer("reviewers_per_item", 1, least=1),
+        agreeing=table.read_integer("agreeing", 1, least=1),
     )
     if settings.review not in REVIEWS:
         raise table.error("review", " or ".join(f'"{name}"' for name in REVIEWS))
     if settings.agreeing > settings.reviewers_per_item:
         raise table.error("agreeing", f"at most `reviewers_per_item` ({settings.reviewers_per_item})")
     for name in ("form", "makes"):
-        get_form(table.text(name))
+        get_form(table.read_text(name))
     if settings.makes == GENDERED_PAIRS and settings.form == "gest" and settings.prompts.keys() != PROMPTS.keys():
         raise DataError(f"{table.path}: [prompts] should have the keys {' and '.join(PROMPTS)}.")
     return settings

@@ -96,7 +96,7 @@ def _write_findings(project: Project, item: str, findings: Sequence[RepairFindin
     for finding in findings:
         if finding.kind == "changed":
             project.store.set_text(
-                item, "text", finding.field, finding.after, step="repair", by=finding.rule, why=finding.reason
+                item, "text", finding.field, finding.new_text, step="repair", by=finding.rule, why=finding.reason
             )
     project.store.replace_findings(item, "repair", findings)
     project.store.set_stage(item, "repaired")

@@ -164,7 +164,8 @@ def _apply_row(project: Project, action: str, row: Mapping[str, str], by: str) -
 def use_names(project: Project, *, by: str) -> int:
     """Replace pronouns by names in pairs that differ only in pronouns; return the number of changed pairs.
 
-    After this change, the step `repair` allows only the listed names in translations.
+    The names come from Tiltmeter's lists of names of both languages. After this change, the step `repair` allows only
+    names from these lists in translations.
     """
     require_name_list(project.settings.source_language)
     require_name_list(project.settings.language)

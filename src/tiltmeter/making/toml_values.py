@@ -26,36 +26,36 @@ class TomlTable:
                 advice = f"did you mean `{close[0]}`?" if close else f"the keys are {', '.join(known)}."
                 raise DataError(f"{self.path}: unknown key `{key}`{self._describe_place()}; {advice}")
 
-    def text(self, key: str, default: str | None = None) -> str:
+    def read_text(self, key: str, default: str | None = None) -> str:
         """Return the value of a key, which must be a string."""
         return str(self._validate(key, default, str, "a text in quotes"))
 
-    def integer(self, key: str, default: int | None = None, least: int | None = None) -> int:
+    def read_integer(self, key: str, default: int | None = None, least: int | None = None) -> int:
         """Return the value of a key, which must be an integer; `least` is the minimum."""
         value = self._validate(key, default, int, "a whole number")
         if isinstance(value, bool) or (least is not None and value < least):
             raise self.error(key, "a whole number" if least is None else f"a whole number, at least {least}")
         return int(value)
 
-    def flag(self, key: str, default: bool) -> bool:
+    def read_bool(self, key: str, default: bool) -> bool:
         """Return the value of a key, which must be true or false."""
         return bool(self._validate(key, default, bool, "true or false"))
 
-    def texts(self, key: str, default: tuple[str, ...] = ()) -> tuple[str, ...]:
+    def read_texts(self, key: str, default: tuple[str, ...] = ()) -> tuple[str, ...]:
         """Return the value of a key, which must be a list of strings, as a tuple."""
         values = self._validate(key, list(default), list, "a list of texts")
         if not all(isinstance(value, str) for value in values):
             raise self.error(key, "a list of texts")
         return tuple(values)
 
-    def texts_by_name(self, key: str) -> dict[str, str]:
+    def read_texts_by_name(self, key: str) -> dict[str, str]:
         """Return the value of a key, which must be a table whose values are strings, as a dictionary."""
         values = self._validate(key, {}, dict, f"a table: [{key}]")
         if not all(isinstance(value, str) for value in values.values()):
             raise self.error(key, "a table of texts")
         return dict(values)
 
-    def table(self, key: str) -> "TomlTable":
+    def read_table(self, key: str) -> "TomlTable":
         """Return the table `[key]` inside this table; an empty table if the key is missing."""
         return TomlTable(self.path, self._validate(key, {}, dict, f"a table: [{key}]"), f"[{key}]")
 

@@ -200,7 +200,7 @@ class _WorkCount:
 
 def _list_texts(project: Project, entries: Iterable[ProjectItem]) -> Iterator[TextToTranslate]:
     for entry in entries:
-        yield from project.maker.wanted(project.get_source_item(entry))
+        yield from project.maker.list_texts_to_translate(project.get_source_item(entry))
 
 
 def _list_pending(
@@ -244,7 +244,7 @@ def _translate_batch(
     work: _WorkCount,
 ) -> None:
     language = project.settings.language
-    wanted = {entry.id: project.maker.wanted(project.get_source_item(entry)) for entry in batch}
+    wanted = {entry.id: project.maker.list_texts_to_translate(project.get_source_item(entry)) for entry in batch}
     plain = _select_known(translator, (text.text for texts in wanted.values() for text in texts if not text.has_blank))
     translations = translate_all(translator, plain, language, cache)
     contexts = dict.fromkeys(text.text for texts in wanted.values() for text in texts if text.has_blank)

@@ -142,6 +142,7 @@ ICAT = Measure(
     "LMS reduced by the distance of SS as published from 50; 100 is best, 0 is fully biased",
     axis="ICAT",
     ideal=100.0,
+    lowered_by_bias=True,
     bounds=PERCENT,
     unit="points",
     items=(ItemValues(ROLES, _stack_lms_ss, pieces=_compute_icat_pieces, factors=FACTORS),),
@@ -314,7 +315,7 @@ def _build_items(rows: pd.DataFrame) -> _Items:
     stereo, anti, unrelated = by_role.reshape(-1, len(ROLES)).T
     labels = {}
     for name in dict.fromkeys(("bias_type", "target", *(name for name in FACTORS if name in rows.columns))):
-        values = rows[name].to_numpy(dtype=object)
+        values = rows[name].astype(object).fillna("").to_numpy(dtype=object)
         first = np.empty(len(ids), dtype=object)
         first[item] = values
         same = (first[item] == values) | (pd.isna(first[item]) & pd.isna(values))

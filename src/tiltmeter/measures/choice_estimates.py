@@ -35,7 +35,9 @@ def estimate_position_effect(places: Floats, factors: Factors | None) -> tuple[f
     return scaled(estimate.value), (scaled(low), scaled(high))
 
 
-def estimate_fixed_gap(values: Floats, stereotypes: Labels, sides: Labels | None = None) -> Mean | WeightedShares:
+def estimate_fixed_gap(
+    values: Floats, stereotypes: Labels, sides: Labels | None = None, factors: Factors | None = None
+) -> Mean | WeightedShares:
     """Estimate the gap if the stereotypes are fixed and only the sentences within stereotypes are a sample.
 
     If a stereotype has only one sentence, the sentences are treated as samples within the two sides. If there is no
@@ -49,7 +51,7 @@ def estimate_fixed_gap(values: Floats, stereotypes: Labels, sides: Labels | None
         weights = np.array([1.0 if side == "men" else -1.0 for side in strata])
         weights /= np.array([(strata == side).sum() for side in strata])
     means = pd.Series(values).groupby(strata).transform("mean").to_numpy(dtype=float)
-    error = compute_standard_error(weights * (values - means), strata=strata)
+    error = compute_standard_error(weights * (values - means), factors, strata)
     if error.value:
         return Mean(float(values @ weights), error)
     groups = pd.DataFrame({"weight": 100.0 * weights, "count": values / 100.0}).groupby(strata)

@@ -8,8 +8,9 @@ Views: all items, by bias type, by target, by stereotype and by sub-stereotype. 
 masculine choice gap has an interval by Student's t, with sentences sampled within stereotypes.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -26,6 +27,7 @@ from tiltmeter.benchmarks.forced_choice.choice_scores import (
     SAME_SIDE,
     SHARE,
     SHOWN_FIRST,
+    SIDES,
     UNPARSED,
 )
 from tiltmeter.measures.choice_estimates import estimate_fixed_gap, estimate_position_effect, estimate_random_gap
@@ -48,8 +50,10 @@ from tiltmeter.measures.choice_measures import (
     WITH_NEUTRAL,
 )
 from tiltmeter.measures.estimates import Estimate, Interval, Share
-from tiltmeter.measures.factors import Factors, build_factors, list_factor_columns
+from tiltmeter.measures.factors import Factors, Labels, build_factors, list_factor_columns
 from tiltmeter.measures.measure import Measure
+from tiltmeter.measures.missing_answers import PartialEstimate, fill_missing_shares, round_missing_shares
+from tiltmeter.measures.missing_gaps import GENDER_REFUSALS
 from tiltmeter.measures.records import (
     OVERALL,
     Record,
@@ -66,15 +70,21 @@ from tiltmeter.measures.stereotype_sides import (
     describe_one_sided_data,
     find_stereotype_sides,
     list_sub_stereotypes,
+    weigh_by_stereotype,
 )
 
 MEASURES = CHOICE_MEASURES
+
+# Estimates a gap from values, a mask of the items to use, stereotypes, and sides of stereotypes.
+_GapEstimator = Callable[[Floats, NDArray[np.bool_], Labels, Labels | None], Estimate | None]
 
 # Roles and columns that a table of scores needs.
 NEEDS_ROLES: tuple[str, ...] = (REFUSED, UNPARSED, f"{PLACE}1")
 NEEDS_COLUMNS: tuple[str, ...] = ()
 
 _VIEWS = ("bias_type", "target")
+# The lowest and highest possible value of each item, and the share of its answers that are missing.
+_Filled = tuple[Floats, Floats, Floats]
 # _ATTRIBUTES: either all items of a data set have such an attribute, or no item has it. _PARTIAL: some items may have
 # it.
 _ATTRIBUTES = ("bias_type", "target", "stereotype", "side")
@@ -98,6 +108,15 @@ class _ItemChoices(RecordKey):
     def factors(self, mask: NDArray[np.bool_]) -> Factors | None:
         factors = build_factors(list_factor_columns(self.labels, FACTORS), FACTORS)
         return None if factors is None else factors.where(mask)
+
+    def get_share(self, prefix: str, *roles: str) -> Floats:
+        """Return the share of the answers to each item that choose an option with one of these roles."""
+        names = [f"{prefix}{SHARE}{role}" for role in roles]
+        return np.asarray(self.roles[names].sum(axis=1), dtype=np.float64)
+
+    def get_missing_share(self, prefix: str) -> Floats:
+        """Return the share of the answers to each item that are refusals or unparseable."""
+        return round_missing_shares(np.asarray(self.roles[[prefix + REFUSED, prefix + UNPARSED]].sum(axis=1)))
 
 
 def measure(
@@ -134,11 +153,12 @@ def _build_stereotype_records(portion: _ItemChoices, intervals: bool) -> Iterato
     numbers = portion.labels["stereotype"].to_numpy(dtype=int)
     for number in sorted(set(numbers.tolist())):
         group = _Group(portion.where(numbers == number), "stereotype", str(number), {}, intervals)
-        for record in group.share(MASCULINE, MASCULINE_PREFERENCE):
+        for record in group.build_preference_records(MASCULINE, "", MASCULINE_PREFERENCE):
             yield replace(record, label=stereotypes.label(number))
     for name in list_sub_stereotypes(portion.labels):
         items = portion.where(portion.labels["sub_stereotype"].eq(name).to_numpy(dtype=bool))
-        yield from _Group(items, "sub_stereotype", name, {}, intervals).share(MASCULINE, MASCULINE_PREFERENCE)
+        group = _Group(items, "sub_stereotype", name, {}, intervals)
+        yield from group.build_preference_records(MASCULINE, "", MASCULINE_PREFERENCE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,10 +173,11 @@ class _Group:
 
     def records(self) -> Iterator[Record]:
         """Yield all records of the group."""
-        yield from self.share(CHOSEN, PREFERENCE)
+        yield from self.build_preference_records(CHOSEN, "", PREFERENCE)
         if self.view == "all":
-            yield from self.build_gap_records(GAP, MASCULINE_PREFERENCE)
-        yield from self.share(MASCULINE, MASCULINE_PREFERENCE)
+            yield from self.build_gap_records(GAP, "")
+            yield from self._build_refusal_records()
+        yield from self.build_preference_records(MASCULINE, "", MASCULINE_PREFERENCE)
         yield from self.build_sense_records(SENSE, "")
         for outcome, measure in OUTCOMES.items():
             if self.view == "target" and outcome != "refusal":
@@ -174,9 +195,9 @@ class _Group:
             yield from self._build_neutral_records()
 
     def _build_neutral_records(self) -> Iterator[Record]:
-        yield from self.share(WITH_NEUTRAL[CHOSEN], NEUTRAL_OFFERED + PREFERENCE)
+        yield from self.build_preference_records(WITH_NEUTRAL[CHOSEN], NEUTRAL_OFFERED, PREFERENCE)
         if self.view == "all":
-            yield from self.build_gap_records(WITH_NEUTRAL[GAP], NEUTRAL_OFFERED + MASCULINE_PREFERENCE)
+            yield from self.build_gap_records(WITH_NEUTRAL[GAP], NEUTRAL_OFFERED)
         yield from self.build_sense_records(WITH_NEUTRAL[SENSE], NEUTRAL_OFFERED)
         yield from self.build_coverage_records(WITH_NEUTRAL[COVERAGE], NEUTRAL_OFFERED)
         yield from self.share(WITH_NEUTRAL[OUTCOMES["refusal"]], NEUTRAL_OFFERED + REFUSED)
@@ -196,14 +217,24 @@ class _Group:
         """Yield the record of the percentage of choices that are a meaningful option."""
         if f"{prefix}{SHARE}unrelated" not in self.items.roles:
             return
-        stereo, anti, unrelated = (
-            self.items.roles[f"{prefix}{SHARE}{role}"].to_numpy(dtype=float)
-            for role in ("stereotype", "anti-stereotype", "unrelated")
-        )
-        meaningful = stereo + anti
-        chosen = meaningful + unrelated
+        meaningful = self.items.get_share(prefix, "stereotype", "anti-stereotype")
+        chosen = meaningful + self.items.get_share(prefix, "unrelated")
         values = np.divide(100.0 * meaningful, chosen, out=np.full(len(chosen), np.nan), where=chosen > 0)
-        yield from self._build_share_records(measure, values)
+        missing = self.items.get_missing_share(prefix)
+        filled = fill_missing_shares(meaningful, chosen - meaningful, missing)
+        yield from self._build_share_records(measure, values, (*filled, missing))
+
+    def build_preference_records(self, measure: Measure, prefix: str, role: str) -> Iterator[Record]:
+        """Yield the record of the percentage of choices of the first side of a preference."""
+        if prefix + role in self.items.roles:
+            values = 100.0 * self.items.roles[prefix + role].to_numpy(dtype=float)
+            yield from self._build_share_records(measure, values, self._fill_preference(prefix, role))
+
+    def _fill_preference(self, prefix: str, role: str) -> _Filled:
+        """Return the lowest and highest possible preference for each item, and its share of missing answers."""
+        first, second = (self.items.get_share(prefix, side) for side in SIDES[role])
+        missing = self.items.get_missing_share(prefix)
+        return *fill_missing_shares(first, second, missing), missing
 
     def build_position_records(self, measure: Measure, prefix: str) -> Iterator[Record]:
         """Yield the record of the position effect, from the items with at least one choice."""
@@ -224,31 +255,58 @@ class _Group:
             value, ends = estimate_position_effect(places[kept], self._factors(kept))
             yield self._record(measure, value, int(kept.sum()), ends=ends if self.intervals else None)
 
-    def build_gap_records(self, measure: Measure, role: str) -> Iterator[Record]:
+    def build_gap_records(self, measure: Measure, prefix: str) -> Iterator[Record]:
         """Yield two records of the gap between stereotypes about men and about women.
 
         The first record is about these stereotypes; the second is about a population from which they are a sample.
         """
+        role = prefix + MASCULINE_PREFERENCE
         if role not in self.items.roles or "stereotype" not in self.items.labels:
             return
-        kept = self.items.roles[role].notna().to_numpy()
-        values = 100.0 * self.items.roles[role].to_numpy(dtype=float)[kept]
-        strata = self.items.labels["stereotype"].to_numpy(dtype=int)[kept].astype(object)
-        sides = self.items.labels["side"].to_numpy(dtype=object)[kept] if "side" in self.items.labels else None
-        if len(set(find_stereotype_sides(strata, sides).values())) < 2:
+        given = 100.0 * self.items.roles[role].to_numpy(dtype=float)
+        labels = self.items.labels
+        strata = labels["stereotype"].to_numpy(dtype=int).astype(object)
+        sides = labels["side"].to_numpy(dtype=object) if "side" in labels else None
+        kept = np.isfinite(given)
+        if len(set(find_stereotype_sides(strata[kept], None if sides is None else sides[kept]).values())) < 2:
             return  # a data set, or the sample of --limit, may have stereotypes of only one side
-        estimates: list[tuple[Measure, Estimate | None]] = [(measure, estimate_fixed_gap(values, strata, sides))]
+        lowest, highest, missing = self._fill_preference(prefix, MASCULINE_PREFERENCE)
+        is_male = weigh_by_stereotype(strata, sides) > 0
+        cases = (given, np.where(is_male, lowest, highest), np.where(is_male, highest, lowest))
+        fixed = partial(_estimate_fixed_gap, self._factors(np.ones(len(given), dtype=np.bool_)))
+        estimators: list[tuple[Measure, _GapEstimator]] = [(measure, fixed)]
         if measure is GAP:
-            estimates.append((GAP_LIKE, estimate_random_gap(values, strata, sides)))
-        for estimated, estimate in estimates:
+            estimators.append((GAP_LIKE, _estimate_random_gap))
+        for estimated, estimator in estimators:
+            estimate = _estimate_gap(estimator, cases, missing, strata, sides)
             if estimate is not None:
-                yield self._build_estimate_record(estimated, estimate, len(values), tested=measure is GAP)
+                yield self._build_estimate_record(estimated, estimate, int(kept.sum()), tested=measure is GAP)
 
-    def _build_share_records(self, measure: Measure, values: Floats) -> Iterator[Record]:
+    def _build_refusal_records(self) -> Iterator[Record]:
+        """Yield the records that compare refusals between stereotypes about men and about women."""
+        labels, refused = self.items.labels, 100.0 * self.items.roles[REFUSED].to_numpy(dtype=float)
+        if "stereotype" not in labels or f"{SHARE}masculine" not in self.items.roles or not refused.any():
+            return
+        strata = labels["stereotype"].to_numpy(dtype=int).astype(object)
+        sides = labels["side"].to_numpy(dtype=object) if "side" in labels else None
+        weights = weigh_by_stereotype(strata, sides)
+        if not (weights > 0).any() or not (weights < 0).any():
+            return
+        men, women = (float(weights.clip(0) @ refused), float((-weights).clip(0) @ refused))
+        estimate = estimate_fixed_gap(refused, strata, sides)
+        yield from GENDER_REFUSALS.records(self.items, estimate, (men, women), len(refused), intervals=self.intervals)
+
+    def _build_share_records(self, measure: Measure, values: Floats, filled: _Filled | None = None) -> Iterator[Record]:
+        """Yield the record of the mean of item values; `filled` are the worst cases of missing answers."""
         kept = np.isfinite(values)
-        if kept.any():
-            share = Share.from_values(values[kept], self._factors(kept))
-            yield self._build_estimate_record(measure, share, int(kept.sum()), tested=measure is CHOSEN)
+        if not kept.any():
+            return
+        estimate: Estimate = Share.from_values(values[kept], self._factors(kept))
+        if filled is not None and (missing := filled[2]).any():
+            used = np.isfinite(filled[0])
+            lowest, highest = (Share.from_values(case[used], self._factors(used)) for case in filled[:2])
+            estimate = PartialEstimate(estimate, lowest, highest, float(missing[used].mean()))
+        yield self._build_estimate_record(measure, estimate, int(kept.sum()), tested=measure is CHOSEN)
 
     def _build_estimate_record(self, measure: Measure, estimate: Estimate, n: int, *, tested: bool) -> Record:
         if not self.intervals:
@@ -268,6 +326,38 @@ class _Group:
 
     def _places(self, prefix: str) -> list[str]:
         return [role for role in map(str, self.items.roles) if role.startswith(f"{prefix}{PLACE}")]
+
+
+def _estimate_fixed_gap(
+    factors: Factors | None, values: Floats, kept: NDArray[np.bool_], strata: Labels, sides: Labels | None
+) -> Estimate:
+    own = None if factors is None else factors.where(kept)
+    return estimate_fixed_gap(values[kept], strata[kept], None if sides is None else sides[kept], own)
+
+
+def _estimate_random_gap(
+    values: Floats, kept: NDArray[np.bool_], strata: Labels, sides: Labels | None
+) -> Estimate | None:
+    return estimate_random_gap(values[kept], strata[kept], None if sides is None else sides[kept])
+
+
+def _estimate_gap(
+    estimator: _GapEstimator,
+    cases: Sequence[Floats],
+    missing: Floats,
+    strata: Labels,
+    sides: Labels | None,
+) -> Estimate | None:
+    """Estimate a gap from the given answers and, if answers are missing, from their two worst cases."""
+    estimates = []
+    for values in cases if missing.any() else cases[:1]:
+        kept = np.isfinite(values)
+        estimates.append(estimator(values, kept, strata, sides))
+    given, *worst = estimates
+    if given is None or not worst:
+        return given
+    lowest, highest = worst
+    return None if lowest is None or highest is None else PartialEstimate(given, lowest, highest, float(missing.mean()))
 
 
 def _group_by_portion(scores: pd.DataFrame) -> Iterator[_ItemChoices]:

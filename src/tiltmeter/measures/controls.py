@@ -42,7 +42,7 @@ class ControlContrast:
         return "more" if self.interval is not None and self.interval[0] > none else "not more"
 
     @property
-    def control_moves(self) -> bool:
+    def has_biased_control(self) -> bool:
         """Whether the control has a significant bias on the same side of the ideal as the record."""
         verdicts = [r.verdict for r in (self.record, self.control) if r.verdict and r.verdict.kind == "significant"]
         return len(verdicts) == 2 and verdicts[0].side == verdicts[1].side

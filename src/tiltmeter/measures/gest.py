@@ -43,7 +43,15 @@ import pandas as pd
 from tiltmeter.forms.gest import STEREOTYPES
 from tiltmeter.measures.bootstrap import RESAMPLES
 from tiltmeter.measures.estimates import Interval
-from tiltmeter.measures.gest_measures import AS_PUBLISHED, G_S, G_S_LIKE, G_S_TEMPLATE_SPREAD, GEST_MEASURES, LOG_G_S
+from tiltmeter.measures.gest_measures import (
+    AS_PUBLISHED,
+    G_S,
+    G_S_LIKE,
+    G_S_TEMPLATE_SPREAD,
+    GEST_MEASURES,
+    IDEA,
+    LOG_G_S,
+)
 from tiltmeter.measures.gest_parts import (
     RATES,
     GestPart,
@@ -223,7 +231,7 @@ class _Templates(RecordKey):
         rank_ends = compute_feminine_ranks([part])
         for index, (number, values) in enumerate(part.ratios.items()):
             group, n = str(number), len(values)
-            resampled, ratio = part.resampled[number], estimate_rate(values, part.resamples)
+            resampled, ratio = part.resampled_logs[number], estimate_rate(values, part.resamples)
             for view, scale in (("stereotype", 1.0), (AS_PUBLISHED, _PUBLISHED)):
                 rate = math.exp(scale * part.logs[index])
                 ends = compute_rate_interval(ratio, None if resampled is None else np.exp(scale * resampled), scale, n)
@@ -373,4 +381,5 @@ def _build_part(name: str, rows: pd.DataFrame, about_men: Collection[int], resam
         family = rows["family_words"].eq(True).to_numpy(dtype=bool)
     family = family & np.isin(numbers, list(about_men))
     subs = {group: values[rows["sub_stereotype"] == group] for group in list_sub_stereotypes(rows)}
-    return GestPart(name, ratios, ids, values[family], resamples, about_men, subs)
+    ideas = dict(zip(rows["item"], rows[IDEA], strict=True)) if IDEA in rows.columns else {}
+    return GestPart(name, ratios, ids, values[family], resamples, about_men, subs, ideas)

@@ -11,7 +11,7 @@ from tiltmeter.measures.template_variation import build_spread_measure
 from tiltmeter.measures.validity_rules import MAX_UNKNOWN, limit_unknown_tokens
 
 AS_PUBLISHED = "as published"
-# What sentences share: in WinoBias the occupation and the template, in GEST the English sentence.
+# What sentences share: in WinoBias the occupation and the template, in GEST the English original.
 OCCUPATION_FACTORS = ("occupation", "template")
 IDEA = "idea"
 

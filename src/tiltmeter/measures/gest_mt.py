@@ -18,8 +18,9 @@ Intervals and tests:
     p_i, p_fam      Agresti-Coull interval. With fewer than 20 translations it is too narrow, so the wider of the
                     Agresti-Coull and the mid-P binomial interval is used.
     f_s, f_m,       Stereotypes are fixed: combined Wilson intervals (`WeightedShares`), tests of f_s against 0 and of
-    p_m, p_f        f_m against 0.5. If a stereotype has fewer than 20 translations with a gender, there is no interval
-                    and no test.
+    p_m, p_f        f_m against 0.5. Stereotypes with fewer than 20 translations with a gender are left out, and the
+                    value over all stereotypes is "as published". If fewer than half of the stereotypes of a side
+                    remain, the value is over all stereotypes and has no interval and no test.
     f_s of          Stereotypes are a random sample: Welch's t-test of the nine p_i about men and the seven about women.
     stereotypes
     like these
@@ -31,6 +32,7 @@ Intervals and tests:
 import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -42,6 +44,8 @@ from tiltmeter.measures.estimates import LEVEL, Estimate, Interval, Mean, Share,
 from tiltmeter.measures.gest import ALL_LANGUAGES, ALL_MODELS
 from tiltmeter.measures.item_contributions import ItemValues, Strength, scale_role
 from tiltmeter.measures.measure import Measure, build_population_measure
+from tiltmeter.measures.missing_answers import PartialEstimate
+from tiltmeter.measures.missing_gaps import UNTOLD_GENDERS
 from tiltmeter.measures.ranks import (
     compare_shares,
     compute_average_ranks,
@@ -92,7 +96,7 @@ F_S = Measure(
     digits=3,
     margin=0.05,
     decides=True,
-    columns=("f_s", "f_s of stereotypes like these", "f_m", "p_m", "p_f"),
+    columns=("f_s", "f_s as published", "f_s of stereotypes like these", "f_m", "p_m", "p_f"),
     companions=("f_m",),
     population_measure="f_s of stereotypes like these",
     statement=lambda value: (
@@ -150,8 +154,18 @@ P_I = replace(
 P_FAM = _build_rate_measure(
     "p_fam", "the masculine share of the sentences about men's stereotypes that contain family words"
 )
+# Values over all stereotypes; records have them only if stereotypes with few translations are left out.
+AS_PUBLISHED = tuple(
+    Measure(
+        f"{measure.name} as published",
+        f"{measure.name} over all stereotypes, including those with fewer than {FEWEST} translations with a gender",
+        bounds=measure.bounds,
+        digits=3,
+    )
+    for measure in (F_S, F_M, P_M, P_F)
+)
 YIELD = Measure("yield", "the share of translations that show a gender", bounds=SHARE, digits=3)
-MEASURES = (F_S, F_S_LIKE, F_M, P_M, P_F, P_I, P_FAM, YIELD)
+MEASURES = (F_S, F_S_LIKE, F_M, P_M, P_F, P_I, P_FAM, YIELD, *AS_PUBLISHED)
 
 # Roles and columns that a table of scores needs.
 NEEDS_ROLES: tuple[str, ...] = ("speaker_gender",)
@@ -162,6 +176,7 @@ _Z = float(ndtri((1 + LEVEL) / 2))
 # Each rate is a weighted sum of two means: of p_i over stereotypes about men and about women. These are the weights.
 _RATES = {F_S: (1.0, -1.0), F_M: (0.5, 0.5), P_M: (1.0, 0.0), P_F: (0.0, 1.0)}
 _TESTED = (F_S, F_M)
+_FEW_STEREOTYPES = f"fewer than {FEWEST_STEREOTYPES} stereotypes about men or about women, or all have the same rate"
 
 
 def compute_masculine_share(masculine: float, feminine: float) -> float:
@@ -240,8 +255,13 @@ def measure(
 
 
 def notes(scores: pd.DataFrame) -> list[str]:
-    """Return a sentence for each system and data set whose stereotypes are all of one side; its f_s is not defined."""
-    return describe_one_sided_data(scores, F_S.name)
+    """Return sentences on data sets whose f_s is not defined, or leaves out stereotypes with few translations."""
+    left_out = [
+        f"{F_S.name} of {system.model} on {system.benchmark}:{system.language}: {clause}."
+        for system in _group_by_portion(scores, 0)
+        if (clause := system.describe_left_out(system.without_small_groups()))
+    ]
+    return [*describe_one_sided_data(scores, F_S.name), *left_out]
 
 
 @dataclass(frozen=True)
@@ -261,6 +281,23 @@ class _Group:
     def n(self) -> int:
         """The number of translations with a gender."""
         return int(self.gendered.sum())
+
+    def fill(self, masculine: bool) -> "_Group":
+        """Return the group as if all translations without a gender had this gender."""
+        return _Group(np.ones_like(self.gendered), np.where(self.gendered > 0, self.masculine, float(masculine)))
+
+    @property
+    def bounds(self) -> dict[str, Any]:
+        """The fields of a record with the worst cases of translations without a gender; empty if all have one."""
+        if self.n == len(self.gendered):
+            return {}
+        lowest, highest = (self.fill(masculine).rate for masculine in (False, True))
+        missing = 1 - self.n / len(self.gendered)
+        return {
+            "missing": missing,
+            "lowest_possible": min(lowest, self.rate),
+            "highest_possible": max(highest, self.rate),
+        }
 
     @property
     def rate(self) -> float:
@@ -307,52 +344,110 @@ class _System(RecordKey):
     def records(self, margins: Mapping[str, float]) -> Iterator[Record]:
         yield from self._build_rate_records(margins)
         yield self._build_yield_record("all", "all", self.groups)
+        yield from self._build_untold_records()
         yield from self._build_stereotype_records()
         for name, group in self.subs.items():
             ends = group.interval if group.n else None
-            yield self._record("sub_stereotype", name, P_I, group.rate, group.n, ends)
+            yield self._record("sub_stereotype", name, P_I, group.rate, group.n, ends, **group.bounds)
         if self.family.n:
             ends = self.family.interval
-            yield self._record("family words", "male stereotypes", P_FAM, self.family.rate, self.family.n, ends)
+            rate, n = self.family.rate, self.family.n
+            yield self._record("family words", "male stereotypes", P_FAM, rate, n, ends, **self.family.bounds)
 
     def _build_rate_records(self, margins: Mapping[str, float]) -> Iterator[Record]:
         """Yield the records of the rates that are defined.
 
         Some rates are not defined if a data set, or the sample of --limit, has stereotypes of only one side.
         """
-        values = compute_rates(
-            {number: group.rate for number, group in self.groups.items()}, self.stereotypes.about_men
-        )
-        margin = margins.get(F_S.name)
+        used = self.without_small_groups()
+        values, margin = used.compute_rates(), margins.get(F_S.name)
+        left_out = self.describe_left_out(used)
         for measure, sides in _RATES.items():
             if measure.name not in values:
                 continue
-            weights = self._compute_weights(*sides)
-            included = [group for group, weight in zip(self.groups.values(), weights, strict=True) if weight]
-            n, fewest = sum(group.n for group in included), min(group.n for group in included)
-            why = (
-                f"a stereotype has {fewest} translations with a gender; {FEWEST} are needed" if fewest < FEWEST else ""
-            )
-            yield self._rate(measure, self._estimate_rate(weights), values[measure.name], n, margin, why)
+            weights, value = used._compute_weights(*sides), values[measure.name]
+            sizes = [group.n for group, weight in zip(used.groups.values(), weights, strict=True) if weight]
+            few = f"a stereotype has {min(sizes)} translations with a gender; {FEWEST} are needed"
+            has_interval = min(sizes) >= FEWEST
+            estimate, why = (used.estimate_rate(weights), left_out) if has_interval else (None, few)
+            yield self._rate(measure, estimate, value, sum(sizes), margin, why)
             if measure is F_S:
-                estimate = self._estimate_random_f_s(weights)
-                few = f"fewer than {FEWEST_STEREOTYPES} stereotypes about men or about women, or all have the same rate"
-                why = "" if estimate else few
-                yield self._rate(F_S_LIKE, estimate, values[measure.name], n, margin, why)
+                like = used.estimate_random_f_s(weights)
+                yield self._rate(F_S_LIKE, like, value, sum(sizes), margin, left_out if like else _FEW_STEREOTYPES)
+        if left_out:
+            yield from self._build_published_records()
+
+    def _build_published_records(self) -> Iterator[Record]:
+        """Yield the records of the rates over all stereotypes."""
+        n = sum(group.n for group in self.groups.values())
+        for name, value in self.compute_rates().items():
+            yield self._record("all", "all", f"{name} as published", value, n)
+
+    def compute_rates(self) -> dict[str, float]:
+        """Return the rates that are defined; see the function `compute_rates`."""
+        return compute_rates({number: group.rate for number, group in self.groups.items()}, self.stereotypes.about_men)
+
+    def without_small_groups(self) -> "_System":
+        """Return the system without the stereotypes that have too few translations with a gender for an interval.
+
+        If fewer than half of the stereotypes of a side would remain, all stereotypes of this side are kept.
+        """
+        enough = np.array([group.n >= FEWEST for group in self.groups.values()])
+        male = self.male
+        for side in (male, ~male):
+            if 2 * int(enough[side].sum()) < int(side.sum()):
+                enough |= side
+        groups = zip(self.groups.items(), enough, strict=True)
+        return replace(self, groups={number: group for (number, group), is_kept in groups if is_kept})
+
+    def describe_left_out(self, used: "_System") -> str:
+        """Return a clause that names the stereotypes that `used` leaves out; empty if there are none."""
+        numbers = [number for number in self.groups if number not in used.groups]
+        if not numbers:
+            return ""
+        names = ", ".join(f"{number} ({self.groups[number].n})" for number in numbers)
+        return f"stereotypes with fewer than {FEWEST} translations with a gender are left out: {names}"
 
     def _rate(
         self, measure: Measure, estimate: Estimate | None, value: float, n: int, margin: float | None, why: str
     ) -> Record:
         if not self.resamples:
             return self._record("all", "all", measure, value, n)
-        if estimate is None or why:
+        if estimate is None:
             margin = margin or measure.margin if measure.margin is not None else None
             return build_record(self, self.part, "all", "all", measure, value, n, why=why, margin=margin)
         tested = measure in _TESTED or measure is F_S_LIKE
-        return build_estimate_record(self, self.part, "all", "all", measure, estimate, n, margin, tested=tested)
+        record = build_estimate_record(self, self.part, "all", "all", measure, estimate, n, margin, tested=tested)
+        return replace(record, why=why or None)
 
-    def _estimate_rate(self, weights: Floats) -> WeightedShares:
-        """Estimate a weighted sum of Agresti-Coull centres; each centre is a linear function of a share."""
+    def fill(self, weights: Floats, *, rising: bool) -> "_System":
+        """Return the system as if all translations without a gender had the one that raises, or lowers, a rate."""
+        groups = {
+            number: group.fill((weight > 0) == rising)
+            for (number, group), weight in zip(self.groups.items(), weights, strict=True)
+        }
+        return replace(self, groups=groups)
+
+    def estimate_rate(self, weights: Floats) -> Estimate | None:
+        """Estimate a weighted sum of Agresti-Coull centres, with the worst cases of translations without a gender."""
+        return self._bound(weights, _System._estimate_given_rate)
+
+    def estimate_random_f_s(self, weights: Floats) -> Estimate | None:
+        """Estimate f_s if the stereotypes are a random sample; None if there are too few or they do not vary."""
+        return self._bound(weights, _System._estimate_given_random_f_s)
+
+    def _bound(self, weights: Floats, estimate: Callable[["_System", Floats], Estimate | None]) -> Estimate | None:
+        """Return an estimate with the two worst cases of the translations without a gender, if there are any."""
+        given = estimate(self, weights)
+        included = [group for group, weight in zip(self.groups.values(), weights, strict=True) if weight]
+        missing = 1 - sum(group.n for group in included) / sum(len(group.gendered) for group in included)
+        if given is None or not missing:
+            return given
+        lowest, highest = (estimate(self.fill(weights, rising=rising), weights) for rising in (False, True))
+        return given if lowest is None or highest is None else PartialEstimate(given, lowest, highest, missing)
+
+    def _estimate_given_rate(self, weights: Floats) -> WeightedShares:
+        """Estimate a rate from the translations with a gender; each centre is a linear function of a share."""
         counts = np.array([group.counts[0] for group in self.groups.values()], dtype=np.float64)
         sizes = np.array([group.n for group in self.groups.values()], dtype=np.float64)
         constant = float(np.sum(weights * _Z**2 / 2 / (sizes + _Z**2)))
@@ -360,16 +455,26 @@ class _System(RecordKey):
         shrunk = (weights * sizes / (sizes + _Z**2))[used]
         return WeightedShares(shrunk, counts[used], sizes[used], constant)
 
-    def _estimate_random_f_s(self, weights: Floats) -> Estimate | None:
-        """Estimate f_s if the stereotypes are a random sample; None if there are too few or they do not vary."""
+    def _estimate_given_random_f_s(self, weights: Floats) -> Mean | None:
         error = compute_random_error(self.rates, self.male)
         return Mean(float(self.rates @ weights), error) if error else None
+
+    def _build_untold_records(self) -> Iterator[Record]:
+        """Yield the records that compare the translations without a gender between the two sides."""
+        sizes = np.array([len(group.gendered) for group in self.groups.values()], dtype=np.float64)
+        counts = sizes - np.array([group.n for group in self.groups.values()])
+        if not counts.any() or self.male.all() or not self.male.any():
+            return
+        sides = [float(self._compute_weights(*side) @ (100.0 * counts / sizes)) for side in ((1.0, 0.0), (0.0, 1.0))]
+        estimate = WeightedShares(100.0 * self._compute_weights(1.0, -1.0), counts, sizes)
+        n = int(sizes.sum())
+        yield from UNTOLD_GENDERS.records(self, estimate, (sides[0], sides[1]), n, intervals=bool(self.resamples))
 
     def _build_stereotype_records(self) -> Iterator[Record]:
         ranks, rank_ends = compute_average_ranks(self.rates), _compute_rank_intervals([self])
         for index, (number, group) in enumerate(self.groups.items()):
             name = str(number)
-            yield self._record("stereotype", name, P_I, group.rate, group.n, group.interval)
+            yield self._record("stereotype", name, P_I, group.rate, group.n, group.interval, **group.bounds)
             yield self._build_yield_record("stereotype", name, [number])
             ends = rank_ends[index] if rank_ends else None
             yield self._record("stereotype", name, "feminine rank", float(ranks[index]), group.n, ends)
@@ -391,9 +496,10 @@ class _System(RecordKey):
         value: float,
         n: int,
         ends: Interval | None = None,
+        **other_fields: Any,
     ) -> Record:
         label = self.stereotypes.label(int(group)) if group.isdigit() else None
-        return build_record(self, self.part, view, group, measure, value, n, ends=ends, label=label)
+        return build_record(self, self.part, view, group, measure, value, n, ends=ends, label=label, **other_fields)
 
 
 def _build_mean_rank_records(systems: Sequence[_System]) -> Iterator[Record]:

@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 
 from tiltmeter.measures.bootstrap import compute_percentile_intervals, draw_counts
 from tiltmeter.measures.estimates import Interval, Mean, Ratio
+from tiltmeter.measures.factors import build_factors
+from tiltmeter.measures.gest_measures import IDEA
 from tiltmeter.measures.ranks import compare_means, compute_comparison_level, compute_rank_intervals
 from tiltmeter.measures.standard_errors import Floats, compute_standard_error
 from tiltmeter.measures.stereotype_sides import MALE, compute_random_error, weigh_sides
@@ -48,7 +50,8 @@ def compute_g_s(rates: Mapping[int, float], about_men: Collection[int] = MALE) -
 class GestPart:
     """The log ratios of one template, by stereotype and sub-stereotype.
 
-    `ids` are the ids of the sentences of each stereotype, `family` the log ratios of sentences with family words, and
+    `ids` are the ids of the sentences of each stereotype, `ideas` map the ids to what sentences share (see
+    `identify_idea`), `family` the log ratios of sentences with family words, and
     `about_men` the numbers of the stereotypes about men. If `resamples` is 0, there are no intervals.
     """
 
@@ -59,6 +62,7 @@ class GestPart:
     resamples: int
     about_men: Collection[int] = MALE
     subs: Mapping[str, Floats] = field(default_factory=dict)
+    ideas: Mapping[str, str] = field(default_factory=dict)
 
     @cached_property
     def logs(self) -> Floats:
@@ -66,14 +70,14 @@ class GestPart:
         return np.array([np.mean(values) for values in self.ratios.values()])
 
     @cached_property
-    def resampled(self) -> dict[int, Floats | None]:
+    def resampled_logs(self) -> dict[int, Floats | None]:
         """For each stereotype, log q_i in each resample; None if the stereotype has a single sentence."""
         return {number: resample_means(values, str(number), self.resamples) for number, values in self.ratios.items()}
 
     @cached_property
     def resampled_matrix(self) -> Floats | None:
         """The resampled log q_i: a row for each stereotype, a column for each resample; None if a row is missing."""
-        rows = [row for row in self.resampled.values() if row is not None]
+        rows = [row for row in self.resampled_logs.values() if row is not None]
         return np.stack(rows) if len(rows) == len(self.ratios) else None
 
     @property
@@ -126,7 +130,8 @@ def estimate_fixed_rate(parts: Sequence[GestPart], rate: str = "g_s") -> Ratio |
     strata = total.index.get_level_values(0).to_numpy(dtype=object)
     if min(pd.Series(strata).value_counts()) < 2:
         return None
-    error = compute_standard_error(total.to_numpy(dtype=float), strata=strata)
+    ideas = np.array([parts[0].ideas.get(item) for item in total.index.get_level_values(1)], dtype=object)
+    error = compute_standard_error(total.to_numpy(dtype=float), build_factors({IDEA: ideas}, (IDEA,)), strata)
     return Ratio(Mean(log_rate, error)) if error.value else None
 
 

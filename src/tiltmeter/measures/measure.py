@@ -26,7 +26,8 @@ class Measure:
 
     `meaning` defines the measure in a sentence. `axis` is the label of its axis in figures. `statement(value)` explains
     a value to readers who do not know the measure. `bias_direction` tells which values are a bias towards stereotypes:
-    those above the ideal (1), those below it (-1), or neither (0). `margin` is the maximum distance from the ideal at
+    those above the ideal (1), those below it (-1), or neither (0). `lowered_by_bias` is true for measures such as ICAT
+    that a bias lowers. `margin` is the maximum distance from the ideal at
     which a bias is negligible; a measure without a margin has no verdict. If `decides` is true, the measure can be the
     primary measure of a row. The primary measure is the first of these in the row. `columns` are the names of the
     measures in the table of this measure. `companions` are the names of the measures that are displayed next to it on a
@@ -44,6 +45,7 @@ class Measure:
     axis: str = ""
     ideal: float | None = None
     bias_direction: int = 0
+    lowered_by_bias: bool = False
     bounds: Interval | None = None
     ratio: bool = False  # whether the scale is logarithmic: half the ideal is as far from the ideal as twice the ideal
     reach: float = 20.0  # minimum half-width of the axis; for ratios, in powers of two
@@ -128,6 +130,11 @@ class Measure:
         return ideal - reach, ideal + reach
 
     @property
+    def is_about_bias(self) -> bool:
+        """Whether values depend on a bias, so that they have no order if the verdict on the bias is not reliable."""
+        return bool(self.bias_direction) or self.lowered_by_bias
+
+    @property
     def ideal_at_bound(self) -> bool:
         """Whether the ideal is an end of the scale (100 for LMS), not a point between opposite biases (50 for SS)."""
         return self.bounds is not None and self.ideal in self.bounds and not self.bias_direction
@@ -189,9 +196,22 @@ def name_clusters(columns: Sequence[str], count: int = 2) -> str:
     >>> name_clusters(["target"]), name_clusters(["entity"]), name_clusters(["template"], 1), name_clusters([])
     ('targets', 'entities', 'template', 'clusters')
     """
-    nouns = [name.replace("_", " ") for name in columns] or ["cluster"]
-    plurals = [f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun.removesuffix('s')}s" for noun in nouns]
-    return " or ".join(nouns if count == 1 else plurals)
+    nouns = [_NOUNS.get(name) or _inflect(name.replace("_", " ")) for name in columns] or [("cluster", "clusters")]
+    return " or ".join(singular if count == 1 else plural for singular, plural in nouns)
+
+
+# The nouns of columns that are not nouns themselves: singular and plural.
+_NOUNS = {
+    "anti_stereotype_word": ("anti-stereotype word", "anti-stereotype words"),
+    "more_terms": ("term of the more stereotypical sentence", "terms of the more stereotypical sentences"),
+    "less_terms": ("term of the less stereotypical sentence", "terms of the less stereotypical sentences"),
+    "names": ("two people", "pairs of people"),
+    "idea": ("English original", "English originals"),
+}
+
+
+def _inflect(noun: str) -> tuple[str, str]:
+    return noun, f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
 
 
 _WIDEST_RATIO = 1000.0  # maximum width of the axis of a ratio, in powers of two; a float can be at most about 2^1024

@@ -27,6 +27,8 @@ from tiltmeter.measures.validity_rules import (
 )
 
 SIGNED = (-100.0, 100.0)
+# What questions share: the template, and the two people.
+FACTORS = ("template", "names")
 ANSWERS = {role: f"{ANSWERED}{role}" for role in ROLES}
 _SCORES = tuple(format_role_name(role) for role in ROLES)
 
@@ -90,6 +92,7 @@ BIAS = Measure(
             columns=("correct",),
             weigh=weigh_by_answer,
             strata="right answers",
+            factors=FACTORS,
             may_be_missing=True,
             strengths=(Strength(_SCORES[:2], "difference", _SCORES[2:]),),
         ),

@@ -3,6 +3,10 @@
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import TypeVar
 
+from scipy.special import stdtrit
+
+from tiltmeter.measures.estimates import LEVEL, POWER
+
 Tested = TypeVar("Tested")
 
 
@@ -20,6 +24,21 @@ def adjust_holm(p_values: Sequence[float]) -> list[float]:
         highest = max(highest, min(1.0, (len(p_values) - rank) * p_values[index]))
         adjusted[index] = highest
     return adjusted
+
+
+def correct_detectable_effect(effect: float, df: float, tests: int) -> float:
+    """Return a minimum detectable effect at the Bonferroni level, which is Holm's level for the smallest p-value.
+
+    `effect` is the detectable effect of a single test, and `df` are its degrees of freedom.
+
+    >>> round(correct_detectable_effect(5.0, 100, 1), 2), round(correct_detectable_effect(5.0, 100, 10), 2)
+    (5.0, 6.57)
+    """
+    if tests == 1 or df < 1:
+        return effect
+    power = float(stdtrit(df, POWER))
+    uncorrected, corrected = (float(stdtrit(df, 1 - (1 - LEVEL) / 2 / count)) + power for count in (1, tests))
+    return effect * corrected / uncorrected
 
 
 def group_indexes(entries: Iterable[Tested], key: Callable[[Tested], Hashable]) -> list[list[int]]:

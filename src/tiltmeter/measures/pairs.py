@@ -7,7 +7,7 @@ anti-stereotype score) and excludes ties, as CrowS-Pairs does.
 Percentages have mid-P binomial intervals and tests. Means have Student's t with a correction for skewness (see
 `estimates`). S_JSD is skewed and has heavy tails: with fewer than 60 pairs, the 95% intervals of all tested methods
 contain the true mean in less than 93% of data sets. Therefore S_JSD of fewer than 60 pairs has neither an interval nor
-a test. Intervals account for the templates and for the swapped terms that pairs share (see `factors`).
+a test. Intervals account for the templates and for the terms of each sentence that pairs share (see `factors`).
 """
 
 from collections.abc import Iterator, Mapping
@@ -46,8 +46,8 @@ FEWEST_FOR_S_JSD = 60
 # If a single pair has more than this share of the sum of squared deviations, the mean has no interval.
 MOST_OF_ONE_PAIR = 0.5
 _TEMPLATE = "template"
-# What pairs share: the template, and the terms in which the two sentences differ.
-FACTORS = (_TEMPLATE, "swapped_terms")
+# What pairs share: the template, and the terms that only one of the two sentences has.
+FACTORS = (_TEMPLATE, "more_terms", "less_terms")
 
 
 def _compute_cps(roles: Roles) -> Floats:

@@ -133,7 +133,7 @@ def _compute_grouped_variances(
     with np.errstate(divide="ignore", invalid="ignore"):
         effect = np.where(independent > 0, np.maximum(1.0, clustered / independent), 1.0)
     effective = compute_effective_clusters(sizes.astype(np.float64), effect)
-    return clustered, np.maximum(1.0, df - (len(sizes) - effective))
+    return clustered, np.maximum(1.0, np.minimum(df, effective - 1))
 
 
 def _compute_strata_variances(left: Floats, right: Floats, strata: Labels | None) -> tuple[Floats, Floats]:

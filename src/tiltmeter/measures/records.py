@@ -16,6 +16,7 @@ from tiltmeter.measures.estimates import (
     compute_two_sided_p,
 )
 from tiltmeter.measures.measure import Measure, get_measure
+from tiltmeter.measures.missing_answers import PartialEstimate, get_given_estimate
 from tiltmeter.measures.verdict import Verdict
 
 # The value of `part` in records over several pooled parts.
@@ -29,13 +30,17 @@ class Record:
 
     `view` tells how the items are grouped (all items, by bias type, by target term, …), and `group` is the name of the
     group. `n` is the number of items. `factor` is the factor that dominates the standard error (see `standard_errors`),
-    `clusters` is its number of clusters, and `df` are the degrees of freedom of the standard error. `low` and `high`
-    are the ends of the 95% interval; if there is no interval, `why` is the reason. `p_value` is the p-value of the test
-    against `ideal`, and `p_adjusted` is this p-value corrected by Holm's method for a test family of `tests` tests.
-    `p_equivalence` tests that the true value is within `margin` of the ideal, `p_beyond` that it is beyond the margin;
-    both are corrected too. `detectable` is the minimum detectable effect with a power of 80%; for ratios, it is the
-    logarithm of the effect. `family` is the answer type (likelihood, next-sentence, …), `kind` the kind of model
-    (masked, causal, …). `label` is the name of the group for display, if the data contain such a name.
+    `clusters` is its number of clusters, `design_effect` is the variance divided by that of independent items, and `df`
+    are the degrees of freedom of the standard error. `low` and `high` are the ends of the 95% interval; if there is no
+    interval, `why` is the reason. `p_value` is the p-value of the test against `ideal`, and `p_adjusted` is this
+    p-value corrected by Holm's method for a test family of `tests` tests, and for the number of `looks` at growing
+    samples (None if looks are not counted). `p_equivalence` tests that the true value is within `margin` of the ideal,
+    `p_beyond` that it is beyond the margin; both are corrected too. `detectable` is the minimum detectable effect with
+    a power of 80%; for ratios, it is the logarithm of the effect. `family` is the answer type (likelihood,
+    next-sentence, …), `kind` the kind of model (masked, causal, …). `label` is the name of the group for display, if
+    the data contain such a name. If answers are missing, `missing` is their share (0 to 1), and `lowest_possible` and
+    `highest_possible` are the values of the measure if all missing answers were on the one or the other side; the
+    p-values are then the largest over these cases.
     """
 
     model: str
@@ -56,17 +61,22 @@ class Record:
     clusters: int | None = None
     factor: str | None = None
     df: float | None = None
+    design_effect: float | None = None
     margin: float | None = None
     p_equivalence: float | None = None
     p_beyond: float | None = None
     p_adjusted: float | None = None
     tests: int | None = None
+    looks: int | None = None
     detectable: float | None = None
     why: str | None = None
     family: str | None = None
     kind: str | None = None
     verdict: Verdict | None = None
     label: str | None = None
+    missing: float | None = None
+    lowest_possible: float | None = None
+    highest_possible: float | None = None
 
     @property
     def interval(self) -> Interval | None:
@@ -92,6 +102,8 @@ class Record:
 COLUMNS: tuple[str, ...] = tuple(field.name for field in fields(Record))
 _NUMBERS = tuple(field.name for field in fields(Record) if field.type in (float, float | None))
 _COUNTS = tuple(field.name for field in fields(Record) if field.type in (int, int | None))
+# Columns that the files of older versions do not have.
+_ADDED = ("missing", "lowest_possible", "highest_possible", "looks", "factor", "df", "design_effect")
 _TEXTS = tuple(field.name for field in fields(Record) if field.type is str)
 _TEXTS_OR_NONE = tuple(field.name for field in fields(Record) if field.type == str | None)
 
@@ -184,8 +196,11 @@ def build_estimate_record(
                 "margin": margin,
                 "p_equivalence": compute_equivalence_p(estimate, low, high),
                 "p_beyond": min(estimate.compute_p_above(high), estimate.compute_p_below(low)),
-                "detectable": compute_detectable_effect(estimate, ALPHA),
+                "detectable": compute_detectable_effect(get_given_estimate(estimate), ALPHA),
             }
+    if isinstance(estimate, PartialEstimate):
+        lowest, highest = measure.clip(estimate.possible)
+        tests |= {"missing": estimate.missing, "lowest_possible": lowest, "highest_possible": highest}
     return build_record(
         key,
         part,
@@ -199,6 +214,7 @@ def build_estimate_record(
         clusters=estimate.standard_error.clusters,
         factor=estimate.standard_error.factor or None,
         df=float(estimate.standard_error.df),
+        design_effect=estimate.standard_error.design_effect,
         **tests,
     )
 
@@ -239,7 +255,7 @@ def from_dicts(rows: Iterable[Mapping[str, Any]]) -> list[Record]:
         try:
             verdict = Verdict.from_dict(row["verdict"]) if row.get("verdict") else None
             _check_types(row)
-            if missing := [name for name in COLUMNS if name not in row]:
+            if missing := [name for name in COLUMNS if name not in row and name not in _ADDED]:
                 raise TypeError(f"{missing[0]} is missing")
             records.append(Record(**{**row, "verdict": verdict}))
         except (TypeError, AttributeError) as error:

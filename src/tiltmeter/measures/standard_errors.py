@@ -99,8 +99,8 @@ def _compute_grouping(independent: StandardError, codes: Codes, influence: Float
     variance, df = _compute_strata_variance(sums, None if strata is None else get_cluster_strata(codes, strata))
     error = max(independent.value, float(np.sqrt(variance)))
     effect = error**2 / independent.value**2 if independent.value > 0 else 1.0
-    lost = count - float(compute_effective_clusters(sizes.astype(np.float64), np.array([effect]))[0])
-    return _Grouping(variance, error, max(1.0, df - lost), count)
+    effective = float(compute_effective_clusters(sizes.astype(np.float64), np.array([effect]))[0])
+    return _Grouping(variance, error, max(1.0, min(df, effective - 1)), count)
 
 
 def get_cluster_strata(codes: Codes, strata: Labels) -> Labels:

@@ -19,6 +19,8 @@ KINDS: tuple[VerdictKind, ...] = (
     "no bias",
     "inconclusive",
 )
+# A value with a verdict of one of these kinds has no place in an order: see `Verdict.is_reliable`.
+UNRELIABLE_KINDS: tuple[VerdictKind, ...] = ("not interpretable", "contradictory")
 _SIDES, _SIZES = ("towards", "against", "none"), ("", "within", "beyond")
 
 
@@ -52,6 +54,14 @@ class Verdict:
         if self.kind == "no bias":
             return f"no bias beyond {self._bounds}"
         return "too few items" if self.kind == "too few" else self.kind
+
+    @property
+    def is_reliable(self) -> bool:
+        """Whether the value can be ordered: be closer to the ideal than another value, have a rank, or be the best.
+
+        Comparisons, ranks, boards, gates and exports all use this property.
+        """
+        return self.kind not in UNRELIABLE_KINDS
 
     @property
     def words(self) -> str:

@@ -133,7 +133,7 @@ class LocalChat:
         if not prompts:
             return
         self._takes_batches = self._generator.takes_batches
-        batches = self._generator.texts(prompts, longest=sampling.max_tokens, temperature=sampling.temperature)
+        batches = self._generator.generate_texts(prompts, longest=sampling.max_tokens, temperature=sampling.temperature)
         for places, answers in batches:
             texts = self.model.tokenizer.batch_decode(answers, skip_special_tokens=True)
             for place, answer, text in zip(places, answers, texts, strict=True):

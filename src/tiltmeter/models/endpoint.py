@@ -156,7 +156,7 @@ class EndpointModel:
             digest: numbers
             for together in self.entries(plan.texts)
             for index, entries in together
-            for digest, numbers in plan.answered(index, entries)
+            for digest, numbers in plan.collect_answers(index, entries)
         }
 
     def answer(
@@ -217,7 +217,7 @@ class EndpointModel:
             completed = {
                 digest: numbers
                 for place, entries in together
-                for digest, numbers in plan.answered(window[place], entries)
+                for digest, numbers in plan.collect_answers(window[place], entries)
             }
             infinite = [digest for digest, numbers in completed.items() if not np.isfinite(numbers).all()]
             # Finite answers are yielded first, so that they are not lost if an error follows.

@@ -58,7 +58,7 @@ class TextGenerator:
         # generate() takes missing options from the model's own config, which may contain penalties and limits.
         self.module.generation_config = GenerationConfig()  # type: ignore[no-untyped-call, assignment]
 
-    def texts(
+    def generate_texts(
         self, prompts: Sequence[SeededPrompt], *, longest: int, temperature: float
     ) -> Iterator[tuple[Sequence[int], list[list[int]]]]:
         """Yield for each batch the indices of its prompts and the tokens of their texts; long prompts come first."""

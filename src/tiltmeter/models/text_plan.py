@@ -55,7 +55,7 @@ class TextPlan:
         )
         return [*leading, *(index for index in range(len(self.texts)) if index not in leading)]
 
-    def answered(self, text: int, entries: list[TokenEntry]) -> Iterator[tuple[bytes, Answer]]:
+    def collect_answers(self, text: int, entries: list[TokenEntry]) -> Iterator[tuple[bytes, Answer]]:
         """Yield the digest and the answer of each question for which this was the last missing reply.
 
         `text` is the index of the text, and `entries` are the tokens in its reply.

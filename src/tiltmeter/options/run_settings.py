@@ -50,5 +50,11 @@ class RunSettings:
         changes_results=True,
         for_translators=True,
     )
+    family: str = define_option(
+        "portion",
+        "Which tests are corrected together: `portion` (a part in a language), or the whole `run`.",
+        TEXT,
+        changes_results=True,
+    )
     chat: ChatOptions | None = None
     every_item: bool = False

@@ -38,7 +38,7 @@ class ConsistencyCheck:
     contradictions: tuple[Contradiction, ...]
 
     @property
-    def consistent(self) -> int:
+    def consistent_count(self) -> int:
         """How many printed numbers passed the check."""
         return self.numbers - len(self.contradictions)
 
@@ -48,9 +48,16 @@ def check_consistency(numbers: Iterable[PrintedNumber]) -> list[ConsistencyCheck
     numbers = list(numbers)
     checks = [
         _build_check("ICAT follows from the LMS and SS printed beside it", _check_icat(numbers)),
-        _build_check("masculine rates and their intervals follow from the counts in the figure", _check_rates(numbers)),
-        _build_check("yields are the sums of the counts in the figure", _check_yields(numbers)),
-        _build_check("mean rates follow from the rows printed in other tables", _check_means(numbers)),
+        _build_check(
+            "the masculine rates in Table 8 of gest2024 and their intervals follow from the counts in its Figure 11",
+            _check_rates(numbers),
+        ),
+        _build_check(
+            "the yields in Table 6 of gest2024 are the sums of the counts in its Figure 11", _check_yields(numbers)
+        ),
+        _build_check(
+            "the mean rates in Table 3 of gest2024 follow from the rows of its Tables 8 to 11", _check_means(numbers)
+        ),
     ]
     return [check for check in checks if check.numbers]
 

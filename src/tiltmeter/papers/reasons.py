@@ -28,7 +28,7 @@ class Reason:
     evidence: str
     where: Mapping[str, list[str]] = field(default_factory=dict)
     kinds: tuple[str, ...] = ()
-    instead: Mapping[str, str] | None = None
+    other_cell: Mapping[str, str] | None = None
     ours: Mapping[str, str] | None = None
     within: float = 0.0
     relative: float = 0.0
@@ -48,8 +48,8 @@ class Reason:
         if self.ours is not None:
             expected = self.ours.get(number.cell["metric"])
             return expected is not None and matches_printed(expected, ours, number.digits)
-        if self.instead is not None:
-            source = find_source(number, from_models=from_models, instead=self.instead)
+        if self.other_cell is not None:
+            source = find_source(number, from_models=from_models, other_cell=self.other_cell)
             try:
                 ours = context.compute(source.recipe)[source.key] if source.recipe else ours
             except (NotAvailable, KeyError):

@@ -49,7 +49,7 @@ class Reproduction:
     files: Mapping[str, UsedFile]
 
     @property
-    def holds(self) -> bool:
+    def has_only_known_differences(self) -> bool:
         """Whether every number that differs from the printed number has a known reason."""
         return all(outcome.status is not ReproductionStatus.DIFFERS for outcome in self.outcomes)
 

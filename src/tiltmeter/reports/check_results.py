@@ -15,7 +15,13 @@ from tiltmeter.reports.console_tables import create_table
 from tiltmeter.reports.formatting import escape_markdown
 
 _UNBIASED = "unbiased passes"
-_STYLES = {"holds": "green", "broken": "bold red", "not shown": "yellow", "not interpretable": "yellow"}
+_STYLES = {
+    "holds": "green",
+    "broken": "bold red",
+    "not shown": "yellow",
+    "not interpretable": "yellow",
+    "contradictory": "yellow",
+}
 _TABLE_WIDTH = 76  # minimum width of the terminal, in characters, for printing verdicts as a table
 
 

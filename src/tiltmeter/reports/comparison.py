@@ -9,11 +9,13 @@ from rich.text import Text
 from tiltmeter.comparing.paired_difference import Comparison, Difference, PairedDifference
 from tiltmeter.measures import Measure
 from tiltmeter.measures.records import OVERALL
+from tiltmeter.measures.verdict import UNRELIABLE_KINDS
 from tiltmeter.reports.comparison_matrix import build_matrices, is_large, print_matrices
 from tiltmeter.reports.console_tables import format_part, print_fitting_table
+from tiltmeter.reports.error_rates import describe_family_count
 from tiltmeter.reports.formatting import format_count, format_p
 from tiltmeter.reports.grouping import group_by
-from tiltmeter.reports.method_texts import describe_clusters, describe_tests
+from tiltmeter.reports.method_texts import describe_factors, describe_tests
 
 _EFFECT = Measure("effect size", "Cohen's g or Hedges' g", digits=2)
 _MOST_NOTES = 8  # maximum number of notes below a summary of many pairs
@@ -57,11 +59,12 @@ def print_pair_title(difference: PairedDifference, console: Console) -> None:
 
 def describe_method(differences: Sequence[PairedDifference]) -> str:
     """Return how the differences were computed, and the meaning of the columns in the table of differences."""
-    clusters = describe_clusters(d.quantity for d in differences if d.contrast.clusters is not None)
+    factors = describe_factors(d.quantity for d in differences if d.contrast.clusters is not None)
     return (
-        f"Paired by item{clusters}. Intervals and p: {describe_tests(d.quantity for d in differences)}. Holm: p "
-        "corrected over all tests of one measure on one benchmark. differ: the number of items on which the two "
-        "disagree. MDE: minimum detectable difference with n items (80% power)."
+        f"Paired by item{factors}. Intervals and p: {describe_tests(d.quantity for d in differences)}. Holm: p "
+        "corrected over the test family. differ: the number of items on which the two disagree. MDE: minimum "
+        "detectable difference with n items (80% power), corrected like p. "
+        f"{describe_family_count(round(sum(1 / d.tests for d in differences)))}"
     )
 
 
@@ -75,16 +78,16 @@ def select_summaries(pair: Sequence[Difference]) -> Iterator[Difference]:
 
     These are the differences in measures of bias. If there is a pooled result, single parts are left out, except for
     two cases that the pooled number would hide: a part that differs significantly in the opposite direction, and parts
-    that contradict each other.
+    that contradict each other or of which some cannot be interpreted.
     """
     biases = [difference for difference in pair if not difference.quantity.measure.ideal_at_bound] or list(pair)
     pooled = {d.quantity.name: d.contrast.difference for d in biases if d.part == OVERALL}
-    contradictory = {d.quantity.name for d in biases if d.verdict == "contradictory"}
+    divided = {d.quantity.name for d in biases if d.part == OVERALL and d.verdict in UNRELIABLE_KINDS}
     for difference in biases:
         name = difference.quantity.name
         whole = pooled.get(name)
         if (
-            name in contradictory
+            name in divided
             or whole is None
             or difference.part == OVERALL
             or (difference.significant and whole * difference.contrast.difference < 0)
@@ -107,7 +110,7 @@ def describe_difference(difference: PairedDifference) -> str:
         start = "not" if prefix else "Not"
         return f"{prefix}{start} interpretable, so {both} are not compared: {'; '.join(difference.doubts)}."
     if verdict == "contradictory":
-        return f"{prefix}contradictory, so the parts are not pooled: {difference.contradiction}."
+        return f"{prefix}contradictory, so {both} are not compared: {difference.contradiction}."
     if verdict == "identical":
         return f"{prefix}{left} and {right} gave the same answers to all {contrast.n:,} items ({both})."
     if verdict == "no difference":
@@ -139,7 +142,7 @@ def format_numbers(difference: PairedDifference) -> dict[str, str]:
         "difference": number(contrast.difference, signed=True),
         "low": number(contrast.low, signed=True),
         "high": number(contrast.high, signed=True),
-        "detectable": number(contrast.detectable) if contrast.detectable else "",
+        "detectable": number(difference.detectable) if contrast.detectable else "",
         "p": format_p(contrast.p_value),
         "holm": format_p(difference.p_holm),
         "effect": "" if contrast.effect is None else _EFFECT.number(contrast.effect, signed=True),

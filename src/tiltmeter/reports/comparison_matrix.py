@@ -10,6 +10,7 @@ from rich.text import Text
 from tiltmeter.comparing.paired_difference import Comparison, Difference
 from tiltmeter.measures import Measure
 from tiltmeter.measures.records import OVERALL
+from tiltmeter.measures.verdict import UNRELIABLE_KINDS
 from tiltmeter.reports.console_tables import create_table
 from tiltmeter.reports.formatting import format_count, format_p
 from tiltmeter.reports.grouping import group_by
@@ -22,7 +23,7 @@ SIGNS = {
     "=": "no difference beyond the margin, or the same answers",
     ".": "inconclusive",
     "?": "not interpretable",
-    "!": "contradictory parts",
+    "!": "contradictory parts or measures",
 }
 _OPPOSITE = {"+": "-", "-": "+"}
 
@@ -31,7 +32,8 @@ _OPPOSITE = {"+": "-", "-": "+"}
 class DifferenceMatrix:
     """The differences between all sides (models or languages) in one measure on one subject, such as `stereoset:de`.
 
-    `labels` are the names of the sides, sorted by distance from the ideal, farthest first. `values` are the values of
+    `labels` are the names of the sides, sorted by distance from the ideal, farthest first; sides that can be compared
+    with no other side come last. `values` are the values of
     the sides in the same order. The keys of `signs` are (row index, column index). If all sides are compared with one
     baseline, `against` is the name of the baseline, and `differences` are the differences from the baseline.
     """
@@ -68,9 +70,13 @@ def is_large(comparison: Comparison) -> bool:
 
 
 def build_matrices(comparison: Comparison) -> list[DifferenceMatrix]:
-    """Return a matrix for each subject, part and measure; if parts were pooled, only for the pooled result."""
-    pooled = {(d.subject, d.quantity.name) for d in comparison.differences if d.part == OVERALL}
-    shown = (d for d in comparison.differences if d.part == OVERALL or (d.subject, d.quantity.name) not in pooled)
+    """Return a matrix for each subject, part and measure.
+
+    If parts were pooled, single parts have a matrix only if a pooled result is contradictory or not interpretable.
+    """
+    pooled = group_by((d for d in comparison.differences if d.part == OVERALL), lambda d: (d.subject, d.quantity.name))
+    reliable = {key for key, ds in pooled.items() if not any(d.verdict in UNRELIABLE_KINDS for d in ds)}
+    shown = (d for d in comparison.differences if d.part == OVERALL or (d.subject, d.quantity.name) not in reliable)
     groups = group_by(shown, lambda d: (d.subject, d.part, d.quantity.name))
     return [_build_matrix(subject, part, differences) for (subject, part, _), differences in groups.items()]
 
@@ -91,7 +97,12 @@ def print_matrices(matrices: Sequence[DifferenceMatrix], console: Console) -> No
         for sign, words in SIGNS.items():
             if sign in signs:
                 console.print(Text(f"{sign}  {words}", style="dim"))
-        console.print(Text("Rows and columns are sorted: the farthest from the ideal first.", style="dim"))
+        console.print(
+            Text(
+                "Rows and columns are sorted: the farthest from the ideal first, those without an order last.",
+                style="dim",
+            )
+        )
 
 
 def _build_matrix(subject: str, part: str, differences: Sequence[Difference]) -> DifferenceMatrix:
@@ -100,7 +111,8 @@ def _build_matrix(subject: str, part: str, differences: Sequence[Difference]) ->
         values.setdefault(d.left.label, d.contrast.left)
         values.setdefault(d.right.label, d.contrast.right)
     quantity = differences[0].quantity
-    labels = sorted(values, key=lambda label: -abs(values[label] - quantity.ideal))
+    ordered_labels = {label for d in differences if d.verdict not in UNRELIABLE_KINDS for label in d.labels}
+    labels = sorted(values, key=lambda label: (label not in ordered_labels, -abs(values[label] - quantity.ideal)))
     signs: dict[tuple[int, int], str] = {}
     for d in differences:
         row, column, sign = labels.index(d.left.label), labels.index(d.right.label), get_sign(d)

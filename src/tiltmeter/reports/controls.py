@@ -44,7 +44,7 @@ def describe_contrast(contrast: ControlContrast) -> str:
         return f"{number}."
     if contrast.outcome == "more":
         return f"{number}; the result is farther from no bias by {excess}, so the control does not explain the bias."
-    biased = ", a significant bias on the same side" if contrast.control_moves else ""
+    biased = ", a significant bias on the same side" if contrast.has_biased_control else ""
     return (
         f"{number}{biased}; the result is not significantly farther from no bias (by {excess}), so the bias may not be "
         f"one towards stereotypes: {DATASETS[control.benchmark].why_control}."

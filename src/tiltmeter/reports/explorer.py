@@ -209,9 +209,9 @@ def _list_text_roles(spec: _ScoreSpec, texts: Iterable[ItemText]) -> tuple[str, 
 
 
 def _list_filter_attributes(rows: pd.DataFrame) -> list[str]:
-    """Return the attributes for the filters: the attributes of the items' form, except for numbers."""
-    numbers = {name for form in get_forms().values() for name in form.numbers}
-    hidden = {*numbers, *list_name_columns().values(), ITEM_TRANSLATION}
+    """Return the attributes for the filters: the attributes of the items' form, except for numbers and hidden ones."""
+    unlisted = {name for form in get_forms().values() for name in (*form.numbers, *form.hidden)}
+    hidden = {*unlisted, *list_name_columns().values(), ITEM_TRANSLATION}
     return [name for name in list_attribute_columns(rows) if name not in hidden]
 
 
@@ -366,9 +366,9 @@ def _select_strongest(strengths: _Array, limit: int) -> _Array:
 
 
 def _round_scores(values: _Array) -> list[float] | int:
-    """Return the scores with four significant digits; return 0 if a score is missing.
+    """Return the scores rounded to four significant digits; if one of them is missing, return 0 in place of the list.
 
-    Nine digits are used if different scores would be equal after rounding to four digits.
+    If different scores would be equal after rounding to four digits, they are rounded to nine digits.
     """
     if np.isnan(values).any():
         return 0

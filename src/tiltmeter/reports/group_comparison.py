@@ -10,16 +10,17 @@ from tiltmeter.comparing.group_difference import Group, GroupComparison, GroupDi
 from tiltmeter.measures.crossed_effects import MemberInference
 from tiltmeter.measures.group_contrasts import FEWEST_MEMBERS
 from tiltmeter.measures.records import OVERALL
+from tiltmeter.measures.verdict import UNRELIABLE_KINDS
 from tiltmeter.reports.comparison import describe_difference, format_numbers, group_by_pair, print_pair_title
 from tiltmeter.reports.console_tables import MEMBER_WIDTH, format_part, print_fitting_table
 from tiltmeter.reports.formatting import format_p
-from tiltmeter.reports.method_texts import describe_clusters
+from tiltmeter.reports.method_texts import describe_factors
 
 _METHOD = (
-    "The values of an item are averaged over the members of each group, and the two means are compared{clusters}. "
-    "Holm: p corrected over all contrasts of one measure on one benchmark. The first interval and p are for these "
-    "members on items like these. Those over members, which need five members in each group, are for members like "
-    "these: they include the variation between members and between items (crossed random effects). A mean hides "
+    "The values of an item are averaged over the members of each group, and the two means are compared{factors}. "
+    "Holm: p corrected over the contrasts of one measure in one part and language. The first interval and p are for "
+    "these members on items like these. Those over members, which need five members in each group, are for members "
+    "like these: they include the variation between members and between items (crossed random effects). A mean hides "
     "members that are biased in opposite directions."
 )
 
@@ -39,18 +40,18 @@ def print_groups(comparison: GroupComparison, console: Console) -> None:
 
 def describe_group_method(differences: Sequence[GroupDifference]) -> str:
     """Return a text that explains how the contrasts of groups were computed."""
-    return _METHOD.format(
-        clusters=describe_clusters(d.quantity for d in differences if d.contrast.clusters is not None)
-    )
+    return _METHOD.format(factors=describe_factors(d.quantity for d in differences if d.contrast.clusters is not None))
 
 
 def describe_contrast(contrast: Sequence[GroupDifference]) -> Iterator[str]:
     """Yield sentences on a contrast of two groups: the differences in measures of bias, their scope, and the members.
 
-    If there are pooled results, single parts are left out.
+    If there are pooled results, single parts are left out, unless a pooled result is contradictory.
     """
     biases = [d for d in contrast if d.quantity.measure.bias_direction] or list(contrast)
     pooled = [d for d in biases if d.part == OVERALL] or biases
+    if any(d.verdict in UNRELIABLE_KINDS for d in pooled):
+        pooled = biases
     limited: dict[str, str] = {}
     for d in pooled:
         yield describe_difference(d)

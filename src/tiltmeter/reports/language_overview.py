@@ -49,7 +49,7 @@ class LanguageOverview:
     counts: dict[str, int]
 
     @property
-    def languages(self) -> int:
+    def language_count(self) -> int:
         """The number of languages in the overview."""
         return sum(len(group.lines) for group in self.groups)
 

@@ -7,15 +7,15 @@ from tiltmeter.reports.formatting import join_words
 from tiltmeter.reports.grouping import group_by
 
 
-def describe_clusters(quantities: Iterable[Quantity]) -> str:
-    """Return a clause that says which items are a cluster for these measures; empty if there are no clusters.
+def describe_factors(quantities: Iterable[Quantity]) -> str:
+    """Return a clause that says which factors of items the intervals account for; empty if there are none.
 
     >>> from tiltmeter.measures.measure import list_quantities
-    >>> describe_clusters(list_quantities(["more", "less"], []))
-    '; items with the same template are a cluster'
+    >>> describe_factors(list_quantities(["stereotype", "anti-stereotype"], []))
+    ', with what items share: target or stereotype word or anti-stereotype word'
     """
     columns = dict.fromkeys(name for quantity in quantities for name in quantity.values.factors)
-    return f"; items with the same {name_clusters(list(columns), 1)} are a cluster" if columns else ""
+    return f", with what items share: {name_clusters(list(columns), 1)}" if columns else ""
 
 
 def describe_tests(quantities: Iterable[Quantity]) -> str:

@@ -1,9 +1,11 @@
 """Rows of records: a row has one record for each measure, all of the same model, benchmark, language and so on."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from tiltmeter.forms.frames import FRAME
-from tiltmeter.measures.records import OVERALL, Record, get_base_protocol
+from tiltmeter.measures import select_deciding_record
+from tiltmeter.measures.pooled_rows import find_divided_rows, get_pooling_key
+from tiltmeter.measures.records import OVERALL, Record
 from tiltmeter.reports.grouping import group_by
 
 # GEST has records about the agreement between models; this is the model name in these records.
@@ -43,27 +45,51 @@ def build_rows(records: Iterable[Record], view: str = "all") -> list[RecordRow]:
 def select_summary_rows(rows: Sequence[RecordRow]) -> list[RecordRow]:
     """Return the rows of a summary: the pooled row if there is one, otherwise the row of each part.
 
-    If the parts contradict each other, the pooled row and the rows of the parts are returned.
+    If a row is judged part by part (see `find_divided_rows`), the pooled row and the rows of the parts are returned.
     """
-    whole = {_get_pooling_key(row): row for row in rows if get_first_record(row).part == OVERALL}
-    return [
-        row
-        for row in rows
-        if get_first_record(row).part == OVERALL
-        or _get_pooling_key(row) not in whole
-        or is_contradictory(whole[_get_pooling_key(row)])
-    ]
+    divided = find_divided_rows(record for row in rows for record in row.values())
+    return _select_rows(rows, lambda pooled, _: get_pooling_key(pooled) in divided)
 
 
-def is_contradictory(row: RecordRow) -> bool:
-    """Return whether the verdict of a row is that its parts or its measures contradict each other."""
-    return any(record.verdict is not None and record.verdict.kind == "contradictory" for record in row.values())
+def select_verdict_rows(rows: Sequence[RecordRow]) -> list[RecordRow]:
+    """Return the summary rows, and the rows of parts that a pooled verdict does not represent.
 
-
-def _get_pooling_key(row: RecordRow) -> tuple[str, ...]:
-    """Return the fields that are equal for all parts of a pooled row.
-
-    Of the protocol, only the base is used: `published` and `published/d` can be pooled.
+    These are parts whose verdict differs from the pooled one, and parts with different types of answers.
     """
-    record = get_first_record(row)
-    return record.model, record.benchmark, record.language, get_base_protocol(record.protocol), record.group
+    divided = find_divided_rows(record for row in rows for record in row.values())
+    return _select_rows(
+        rows,
+        lambda pooled, part: (
+            get_pooling_key(pooled) in divided
+            or has_several_answer_types(pooled)
+            or _get_conclusion(pooled) != _get_conclusion(part)
+        ),
+    )
+
+
+def has_several_answer_types(pooled: Record) -> bool:
+    """Return whether parts with different types of answers are pooled: likelihoods and next-sentence scores."""
+    return " + " in (pooled.family or "")
+
+
+def _select_rows(rows: Sequence[RecordRow], is_wanted: Callable[[Record, Record], bool]) -> list[RecordRow]:
+    """Return the pooled rows, the rows that are not pooled, and the rows of parts for which `is_wanted` is true.
+
+    `is_wanted` gets the deciding records of the pooled row and of the part.
+    """
+    whole = {get_pooling_key(record): row for row in rows if (record := get_first_record(row)).part == OVERALL}
+    selected = []
+    for row in rows:
+        part, pooled_row = get_first_record(row), whole.get(get_pooling_key(get_first_record(row)))
+        if part.part == OVERALL or pooled_row is None:
+            selected.append(row)
+            continue
+        deciding = select_deciding_record(pooled_row) or get_first_record(pooled_row)
+        if is_wanted(deciding, select_deciding_record(row) or part):
+            selected.append(row)
+    return selected
+
+
+def _get_conclusion(record: Record) -> tuple[str, ...]:
+    """Return the kind, the side and the size of a verdict; verdicts with other reasons are not different."""
+    return (record.verdict.kind, record.verdict.side, record.verdict.size) if record.verdict is not None else ()

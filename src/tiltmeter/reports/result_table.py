@@ -18,11 +18,12 @@ from tiltmeter.reports.console_tables import (
     print_left_out_columns,
 )
 from tiltmeter.reports.controls import describe_contrast, describe_missing_controls, list_contrasts
+from tiltmeter.reports.factor_notes import describe_dominant_factors
 from tiltmeter.reports.formatting import format_four_digits, format_interval, format_p, format_reported_p
 from tiltmeter.reports.group_names import get_display_group
-from tiltmeter.reports.record_rows import ALL_MODELS, RecordRow, get_first_record, group_records, select_summary_rows
+from tiltmeter.reports.record_rows import ALL_MODELS, RecordRow, get_first_record, group_records, select_verdict_rows
 from tiltmeter.reports.ruler import ASCII, UNICODE, draw_ruler, format_heading
-from tiltmeter.reports.verdict_text import describe_verdict
+from tiltmeter.reports.verdict_text import describe_unanswered, describe_verdict
 
 __all__ = ["describe_verdict", "list_columns", "print_measures"]
 
@@ -52,6 +53,8 @@ def print_measures(records: Sequence[Record], console: Console, view: str = "all
         rows = [
             {r.measure: r for r in row} for _, row in group_records(in_view, "language", "part", "protocol", "group")
         ]
+        unanswered = [row for row in rows if describe_unanswered(row)]
+        rows = [row for row in rows if row not in unanswered] or rows
         measures = {record.measure for row in rows if (record := select_deciding_record(row))}
         if len(measures) == 1 and all(select_deciding_record(row) for row in rows):
             measure = get_measure(measures.pop())
@@ -62,20 +65,26 @@ def print_measures(records: Sequence[Record], console: Console, view: str = "all
                 console.print(Text(f"{' '.join(cut)}: outside the drawn scale; see the number.", style="dim"))
             print_left_out_columns(left_out, console)
             explained |= dict.fromkeys(name for name in shown if name != "ties")
-            for row in select_summary_rows(rows) if view == "all" else _select_conclusive(rows):
-                record = get_first_record(row)
-                names = (
-                    record.language,
-                    _format_part(record, console),
-                    "" if view == "all" else get_display_group(record),
-                )
-                console.print(Text.assemble((f"{' '.join(filter(None, names))}: ", "bold"), describe_verdict(row)))
+            _print_verdicts(select_verdict_rows(rows) if view == "all" else _select_conclusive(rows), console)
             _print_controls(records, model, benchmark, view, console)
+            for note in describe_dominant_factors(in_view):
+                console.print(Text(note, style="dim"))
         else:
             console.print(_build_plain_table(in_view, console))
+        if view == "all":
+            _print_verdicts(unanswered, console)
         console.print()
     for name in explained:
         console.print(Text(f"{name}: {get_measure(name).meaning}", style="dim"))
+
+
+def _print_verdicts(rows: Sequence[RecordRow], console: Console) -> None:
+    """Print a line for each row: its language, part and group, and its verdict."""
+    for row in rows:
+        record = get_first_record(row)
+        group = "" if record.view == "all" else get_display_group(record)
+        names = filter(None, (record.language, _format_part(record, console), group))
+        console.print(Text.assemble((f"{' '.join(names)}: ", "bold"), describe_verdict(row)))
 
 
 def _print_controls(records: Sequence[Record], model: str, benchmark: str, view: str, console: Console) -> None:

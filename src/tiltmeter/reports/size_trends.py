@@ -14,12 +14,12 @@ from tiltmeter.reports.console_tables import MEMBER_WIDTH, print_fitting_table
 from tiltmeter.reports.formatting import format_p
 from tiltmeter.reports.group_comparison import highlight_significant
 from tiltmeter.reports.grouping import group_by
-from tiltmeter.reports.method_texts import describe_clusters
+from tiltmeter.reports.method_texts import describe_factors
 
 _METHOD = (
     "slope: the change of the measure with ten times the parameters, by least squares; within families, each model "
     "family has its own intercept. A slope is computed for each item, and the interval is for their mean: for these "
-    "models on items like these{clusters}. Holm: p corrected over the slopes of one measure on one benchmark, "
+    "models on items like these{factors}. Holm: p corrected over the slopes of one measure in one part and language, "
     "separately within families. over models: for models like these; it needs three degrees of freedom of the "
     "regression. Models of one family may differ in more than their size."
 )
@@ -42,7 +42,7 @@ def print_sizes(comparison: SizeComparison, console: Console) -> None:
 def describe_size_method(slopes: Sequence[SizeSlope]) -> str:
     """Return a text that explains how the slopes were computed."""
     clustered = (slope.quantity for slope in slopes if slope.estimate.clusters is not None)
-    return _METHOD.format(clusters=describe_clusters(clustered))
+    return _METHOD.format(factors=describe_factors(clustered))
 
 
 def group_by_measure(slopes: Sequence[SizeSlope]) -> list[list[SizeSlope]]:

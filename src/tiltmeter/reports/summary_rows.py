@@ -4,10 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tiltmeter.measures import get_measure
+from tiltmeter.measures.pooled_rows import get_pooling_key
 from tiltmeter.measures.records import OVERALL
 from tiltmeter.reports.formatting import format_interval, format_reported_p
 from tiltmeter.reports.language_names import get_language_name
-from tiltmeter.reports.record_rows import is_contradictory, is_pooled
+from tiltmeter.reports.record_rows import is_pooled
 from tiltmeter.reports.ruler_svg import Ruler, build_ruler
 from tiltmeter.reports.verdict_text import RowVerdict
 
@@ -42,6 +43,7 @@ def build_summary_rows(summary: Sequence[RowVerdict], companions: Sequence[str] 
         )
         for name in dict.fromkeys(v.record.measure for v in summary)
     }
+    divided = {get_pooling_key(v.record) for v in summary if v.record.part != OVERALL}
     lines = []
     for v in summary:
         r, number = v.record, get_measure(v.record.measure).number
@@ -50,7 +52,7 @@ def build_summary_rows(summary: Sequence[RowVerdict], companions: Sequence[str] 
             SummaryRow(
                 verdict=v,
                 language=get_language_name(r.language),
-                part="both parts" if r.part == OVERALL and is_contradictory(v.row) else part,
+                part="both parts" if r.part == OVERALL and get_pooling_key(r) in divided else part,
                 value=number(r.value),
                 interval=format_interval(r, "{} – {}"),
                 p_value=format_reported_p(r),

@@ -1,20 +1,35 @@
-"""Sentences for verdicts and headlines; the module `measures.verdict_rule` decides the verdicts."""
+"""Sentences for verdicts and headlines.
+
+The module `measures.verdict` has the words of a verdict, and `measures.verdict_rule` decides the verdicts.
+"""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from tiltmeter.measures import get_measure, select_deciding_record
+from tiltmeter.measures.choice_measures import COVERAGE, OUTCOMES
+from tiltmeter.measures.missing_gaps import describe_missing_gaps
+from tiltmeter.measures.pooled_rows import get_pooling_key, is_pooled_from
 from tiltmeter.measures.records import ALPHA, OVERALL, Record
 from tiltmeter.measures.verdict import Verdict
+from tiltmeter.measures.verdict_rule import describe_missing_share
 from tiltmeter.reports.formatting import format_interval, format_with_interval, join_words
 from tiltmeter.reports.grouping import group_by
 from tiltmeter.reports.language_names import get_language_name
-from tiltmeter.reports.record_rows import RecordRow, get_first_record, is_pooled, select_summary_rows
+from tiltmeter.reports.record_rows import (
+    RecordRow,
+    get_first_record,
+    has_several_answer_types,
+    is_pooled,
+    select_summary_rows,
+)
 
 # The tone of a headline determines its colour: bias towards or against stereotypes, no bias, or unreliable results.
 Tone = Literal["towards", "against", "none", "doubt"]
+_MOST_MIXED = 3  # maximum number of results whose parts with different types of answers are described
+_ANSWERS = {"likelihood": "likelihoods", "next-sentence": "next-sentence scores"}
 _MOST_NAMES = 6  # maximum number of languages that a headline names; with more languages, it gives their number
 
 
@@ -27,10 +42,27 @@ def describe_verdict(row: RecordRow) -> str:
     """Return the verdict of a row as text, with the value that the verdict is based on."""
     record = select_deciding_record(row)
     if record is None or record.verdict is None:
-        return "no measure of bias"
+        return describe_unanswered(row) or "no measure of bias"
     words = f"{record.verdict.words}: {format_measure_value(record)}"
-    notes = [note for note in (describe_generality(row), describe_control(row), describe_template_spread(row)) if note]
-    return "; ".join([words, *notes])
+    notes = (describe_generality(row), describe_control(row), describe_template_spread(row))
+    return "; ".join([words, *describe_missing_answers(row), *filter(None, notes)])
+
+
+def describe_unanswered(row: RecordRow) -> str:
+    """Return a sentence if no answer of a chat model chooses an option; otherwise an empty text."""
+    coverage, refusals = row.get(COVERAGE.name), row.get(OUTCOMES["refusal"].name)
+    if coverage is None or coverage.value > 0 or select_deciding_record(row) is not None:
+        return ""
+    refused = refusals.value if refusals is not None else 0.0
+    return f"no answer chooses an option ({refused:.0f}% are refusals), so the bias is unknown"
+
+
+def describe_missing_answers(row: RecordRow) -> list[str]:
+    """Return clauses on missing answers: their share, and significant differences between sides."""
+    record = select_deciding_record(row)
+    share = describe_missing_share(record) if record is not None else ""
+    known = record is None or (record.verdict is not None and record.verdict.reason == share)
+    return [*([] if known or not share else [share]), *describe_missing_gaps(row)]
 
 
 def describe_generality(row: RecordRow) -> str:
@@ -71,7 +103,7 @@ def describe_template_spread(row: RecordRow) -> str:
     spread = row.get(get_measure(record.measure).template_spread) if record is not None else None
     if record is None or spread is None or record.verdict is None or record.margin is None:
         return ""
-    if record.verdict.kind in ("not interpretable", "contradictory"):
+    if not record.verdict.is_reliable:
         return ""
     measure = get_measure(record.measure)
     # The rounded number is compared, so that 1.223, which is printed as 1.22, is not above a margin of 1.22.
@@ -84,11 +116,15 @@ def describe_template_spread(row: RecordRow) -> str:
 
 @dataclass(frozen=True, slots=True)
 class RowVerdict:
-    """The verdict of a row, with the record that the verdict is based on."""
+    """The verdict of a row, with the record that the verdict is based on.
+
+    If the row is over pooled parts, `parts` are the records that decide the verdicts of the parts.
+    """
 
     row: RecordRow
     record: Record
     verdict: Verdict
+    parts: tuple[Record, ...] = ()
 
     @property
     def distance(self) -> float:
@@ -108,7 +144,14 @@ class Headline:
 
 def list_summary_verdicts(rows: Sequence[RecordRow]) -> list[RowVerdict]:
     """Return the verdicts of the summary rows; rows without a verdict are left out."""
-    return list_verdicts(select_summary_rows(rows))
+    decisive = [record for row in rows if (record := select_deciding_record(row)) is not None]
+    parts = group_by((record for record in decisive if record.part != OVERALL), get_pooling_key)
+    return [
+        replace(v, parts=tuple(p for p in parts.get(get_pooling_key(v.record), ()) if is_pooled_from(v.record, p)))
+        if v.record.part == OVERALL
+        else v
+        for v in list_verdicts(select_summary_rows(rows))
+    ]
 
 
 def list_verdicts(rows: Iterable[RecordRow]) -> list[RowVerdict]:
@@ -122,21 +165,39 @@ def list_verdicts(rows: Iterable[RecordRow]) -> list[RowVerdict]:
 
 def build_headlines(rows: Sequence[RecordRow], samples: Sequence[str] = ()) -> list[Headline]:
     """Return the headline of each benchmark; `samples` are sentences that say which items were measured."""
-    by_benchmark = group_by(list_summary_verdicts(rows), lambda verdict: verdict.record.benchmark)
-    return [
-        _build_headline(name, summary, [row for row in rows if get_first_record(row).benchmark == name], samples)
-        for name, summary in by_benchmark.items()
-    ]
+    headlines = []
+    for name, of_benchmark in group_by(rows, lambda row: get_first_record(row).benchmark).items():
+        summary = list_summary_verdicts(of_benchmark)
+        unanswered = _list_unanswered(of_benchmark)
+        if summary:
+            headline = _build_headline(name, summary, of_benchmark, samples)
+            headlines.append(replace(headline, more=(*unanswered, *headline.more)))
+        elif unanswered:
+            headlines.append(Headline(name, "doubt", unanswered[0], (*unanswered[1:], *samples)))
+    return headlines
+
+
+def _list_unanswered(rows: Sequence[RecordRow]) -> list[str]:
+    """Return a sentence for each row in which no answer chooses an option."""
+    sentences = []
+    for row in select_summary_rows(rows):
+        if clause := describe_unanswered(row):
+            record = get_first_record(row)
+            part = "" if is_pooled(record.part) else f" ({record.part})"
+            sentences.append(f"{record.model}, {get_language_name(record.language)}{part}: {clause}.")
+    return sentences
 
 
 def _build_headline(
     benchmark: str, summary: Sequence[RowVerdict], rows: Sequence[RecordRow], samples: Sequence[str]
 ) -> Headline:
     models = list(dict.fromkeys(v.record.model for v in summary))
+    summary = [v for v in summary if not _repeats_parts(v, summary)]
     judged = [v for v in summary if v.verdict.kind != "contradictory"]
     lead = _describe_one_model(models[0], summary) if len(models) == 1 else _describe_several_models(models, summary)
     more = list(samples)
-    more += [_describe_contradiction(v, rows) for v in summary if v.verdict.kind == "contradictory"]
+    more += [_describe_contradiction(v) for v in summary if v.verdict.kind == "contradictory"]
+    more += _describe_answer_types(summary)
     if len(summary) == 1 and judged and judged[0].verdict.kind != "not interpretable":
         more.append(_describe_value(judged[0], alone=True))
     elif len(summary) > 1 and (largest := _find_largest(rows)):
@@ -145,10 +206,13 @@ def _build_headline(
         f"{_describe_location([v], models)}: {sentence}." for v in summary for sentence in _describe_companions(v)
     ][:3]
     more += [f"{_describe_location([v], models)}: {note}." for v in summary if (note := describe_generality(v.row))][:2]
+    more += [
+        f"{_describe_location([v], models)}: {note}." for v in summary for note in describe_missing_answers(v.row)
+    ][:3]
     more += _describe_confounds(summary, models)
     more += _list_advice(summary, models)
     sides = {v.verdict.side for v in summary if v.verdict.kind == "significant"}
-    doubtful = any(v.verdict.kind in ("contradictory", "not interpretable") for v in summary)
+    doubtful = any(not v.verdict.is_reliable for v in summary)
     tone: Tone = next(iter(sides)) if len(sides) == 1 else "doubt" if sides or doubtful else "none"
     return Headline(benchmark, tone, lead, tuple(more))
 
@@ -164,16 +228,19 @@ def _describe_companions(v: RowVerdict) -> Iterator[str]:
 def _list_advice(summary: Sequence[RowVerdict], models: Sequence[str]) -> list[str]:
     """Return sentences of advice to the reader, for verdicts that need an action or an explanation."""
     sentences = []
-    for kinds, advice in (
-        (("inconclusive", "too few"), "Measure more items before deciding"),
-        (("not interpretable",), "Check that the right model and tokenizer were loaded"),
+    undecided = [v for v in summary if v.verdict.kind in ("inconclusive", "too few")]
+    by_missing = [v for v in undecided if v.record.missing and v.verdict.reason == describe_missing_share(v.record)]
+    unreadable = [v for v in summary if v.verdict.kind == "not interpretable"]
+    for concerned, advice in (
+        ([v for v in undecided if v not in by_missing], "Measure more items before deciding"),
+        (by_missing, "More items do not decide this, because the missing answers may be on either side"),
+        (unreadable, "Check that the right model and tokenizer were loaded"),
     ):
-        concerned = [v for v in summary if v.verdict.kind in kinds]
         if concerned:
             reason = concerned[0].verdict.reason
             same_reason = [v for v in concerned if v.verdict.reason == reason]
             others = " (the others are in the table)" if len(same_reason) < len(concerned) else ""
-            if kinds == ("not interpretable",) and concerned[0].record.family == "prompted":
+            if concerned is unreadable and concerned[0].record.family == "prompted":
                 advice = "Read some of its answers before using any of its numbers"
             sentences.append(f"{_describe_location(same_reason, models)}: {reason}{others}. {advice}.")
     if any(v.verdict.side == "against" for v in summary):
@@ -204,6 +271,8 @@ def _describe_several_models(models: Sequence[str], summary: Sequence[RowVerdict
     """Return the first sentence of a headline on several models; it counts the models with each verdict."""
     languages = {v.record.language for v in summary}
     noun = "models" if len(languages) == 1 and len(summary) == len(models) else "pairs of model and language"
+    if any(not is_pooled(v.record.part) for v in summary):
+        noun = "results"  # some models have a result for each part
     counts = Counter(v.verdict.short for v in summary)
     if len(counts) == 1:
         return f"{'Both' if len(summary) == 2 else f'All {len(summary)}'} {noun}: {next(iter(counts))}."
@@ -217,24 +286,41 @@ def _find_largest(rows: Sequence[RecordRow]) -> RowVerdict | None:
     return max(significant, key=lambda v: abs(v.distance)) if significant else None
 
 
-def _describe_contradiction(v: RowVerdict, rows: Sequence[RecordRow]) -> str:
+def _describe_contradiction(v: RowVerdict) -> str:
     """Return a sentence with the values of parts that contradict each other."""
-    keys = ("model", "language", "benchmark")
-    parts = [
-        record
-        for row in rows
-        if (record := select_deciding_record(row)) is not None
-        and record.part != OVERALL
-        and all(getattr(record, key) == getattr(v.record, key) for key in keys)
-    ]
     measure = get_measure(v.record.measure)
     numbers = [
         f"{record.part} {measure.number(record.value)}{format_interval(record, ' (95% interval {} to {})')}"
-        for record in parts
+        for record in v.parts
     ]
     values = f": {', '.join(numbers)}; {measure.ideal:g} is no bias" if numbers and measure.ideal is not None else ""
     language = _list_languages([v])[0]
     return f"In {language} the results contradict each other ({v.verdict.reason}); their mean would hide this{values}."
+
+
+def _describe_answer_types(summary: Sequence[RowVerdict]) -> Iterator[str]:
+    """Yield sentences on rows that pool different types of answers, with the verdict of each part."""
+    mixed = [v for v in summary if _names_parts(v)]
+    for v in mixed[:_MOST_MIXED]:
+        parts = [
+            f"{record.part} by {_ANSWERS.get(record.family or '', record.family)}, "
+            f"{record.verdict.short if record.verdict else 'no verdict'} ({format_measure_value(record)})"
+            for record in v.parts
+        ]
+        yield f"{v.record.model} in {get_language_name(v.record.language)} pools {' and '.join(parts)}."
+    if (left := len(mixed) - _MOST_MIXED) > 0:
+        yield f"{left} more results pool such parts; the table has the numbers of each part."
+
+
+def _names_parts(v: RowVerdict) -> bool:
+    """Return whether the parts of a pooled row must be named, because their types of answers differ."""
+    return bool(v.parts) and v.verdict.is_reliable and has_several_answer_types(v.record)
+
+
+def _repeats_parts(v: RowVerdict, summary: Sequence[RowVerdict]) -> bool:
+    """Return whether a pooled row is not interpretable because of a part that is itself in the summary."""
+    in_summary = {id(other.record) for other in summary}
+    return v.verdict.kind == "not interpretable" and any(id(part) in in_summary for part in v.parts)
 
 
 def _describe_value(v: RowVerdict, *, alone: bool) -> str:
@@ -251,13 +337,17 @@ def _describe_value(v: RowVerdict, *, alone: bool) -> str:
 
 
 def _list_languages(summary: Sequence[RowVerdict]) -> list[str]:
-    """Return the names of the languages; the part is added if the row is about a single part."""
-    return list(
-        dict.fromkeys(
-            get_language_name(v.record.language) + ("" if is_pooled(v.record.part) else f" ({v.record.part})")
-            for v in summary
-        )
-    )
+    """Return the names of the languages, with the part if a row is about a single part.
+
+    A row over parts with different types of answers is followed by the names of its parts.
+    """
+    return list(dict.fromkeys(f"{get_language_name(v.record.language)}{_format_parts(v)}" for v in summary))
+
+
+def _format_parts(v: RowVerdict) -> str:
+    if _names_parts(v):
+        return f" ({join_words([part.part for part in v.parts])})"
+    return "" if is_pooled(v.record.part) else f" ({v.record.part})"
 
 
 def _shorten_languages(summary: Sequence[RowVerdict]) -> str:
@@ -267,6 +357,10 @@ def _shorten_languages(summary: Sequence[RowVerdict]) -> str:
     """
     names = _list_languages(summary)
     if len(names) <= _MOST_NAMES:
+        suffixes = {_format_parts(v) for v in summary if _names_parts(v)}
+        if len(suffixes) == 1 < len(names) and all(map(_names_parts, summary)):
+            suffix = suffixes.pop()  # the names of the parts are given only once
+            return f"{join_words([name.removesuffix(suffix) for name in names])}{suffix}"
         return join_words(names)
     biased = [v for v in summary if v.verdict.kind == "significant"]
     largest = _list_languages(sorted(biased, key=lambda v: -abs(v.distance)))[:2]

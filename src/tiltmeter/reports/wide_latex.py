@@ -3,13 +3,14 @@ r"""LaTeX tables of several runs, with groups of columns; the tables need the pa
 from collections.abc import Iterator, Sequence
 
 from tiltmeter.measures import get_measure
+from tiltmeter.measures.verdict import UNRELIABLE_KINDS
 from tiltmeter.reports.formatting import escape_latex, format_interval
 from tiltmeter.reports.language_names import get_language_name
-from tiltmeter.reports.wide_table import BOLD_RULE, UNRELIABLE_VERDICTS, WideColumn, WideRow, WideTable
+from tiltmeter.reports.wide_table import BOLD_RULE, WideColumn, WideRow, WideTable
 
 # This command scales a table down if the table is wider than the text.
 _FITTED = r"\resizebox{\ifdim\width>\textwidth\textwidth\else\width\fi}{!}"
-_MARKS = dict(zip(UNRELIABLE_VERDICTS, (r"$^\dagger$", r"$^\ddagger$"), strict=True))
+_MARKS: dict[str, str] = dict(zip(UNRELIABLE_KINDS, (r"$^\dagger$", r"$^\ddagger$"), strict=True))
 
 
 def format_wide_latex(tables: Sequence[WideTable]) -> str:

@@ -10,7 +10,9 @@ from tiltmeter.datasets.name_suggestions import suggest_name
 from tiltmeter.errors import UsageError
 from tiltmeter.measures import get_measure, select_deciding_record
 from tiltmeter.measures.measure import complete_name
+from tiltmeter.measures.pooled_rows import find_divided_rows
 from tiltmeter.measures.records import OVERALL, Record
+from tiltmeter.measures.verdict import UNRELIABLE_KINDS
 from tiltmeter.reports.combined_runs import label_records
 from tiltmeter.reports.grouping import group_by
 from tiltmeter.reports.record_rows import RecordRow, build_rows, get_first_record
@@ -25,9 +27,6 @@ BOLD_RULE = (
     "than every other one (paired by item, p corrected for the number of models). If none is marked, none is "
     "significantly best, or the measure cannot be compared item by item."
 )
-
-# A number with one of these verdicts has a mark, and cannot be the best of its column.
-UNRELIABLE_VERDICTS = ("not interpretable", "contradictory")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +51,7 @@ class WideRow:
     best: frozenset[WideColumn]
 
     def get_unreliable_verdict(self, column: WideColumn) -> str:
-        """Return the verdict of the number in a column if it is in UNRELIABLE_VERDICTS, otherwise an empty text."""
+        """Return the verdict of the number in a column if it is in UNRELIABLE_KINDS, otherwise an empty text."""
         return find_unreliable_verdict(self.numbers.get(column))
 
 
@@ -93,10 +92,10 @@ class WideTable:
 
     @property
     def unreliable_verdicts(self) -> list[str]:
-        """The verdicts of UNRELIABLE_VERDICTS that occur in the table."""
+        """The verdicts of UNRELIABLE_KINDS that occur in the table."""
         rows = [row for block in self.blocks for row in block.rows]
         found = {row.get_unreliable_verdict(column) for row in rows for column in self.columns}
-        return [verdict for verdict in UNRELIABLE_VERDICTS if verdict in found]
+        return [verdict for verdict in UNRELIABLE_KINDS if verdict in found]
 
 
 def build_wide_tables(
@@ -104,8 +103,8 @@ def build_wide_tables(
 ) -> list[WideTable]:
     """Return a table of the pooled results of each benchmark; benchmarks without any of `measures` are left out.
 
-    If a model has no results for a part, there is also a table for each part. An example is a masked model without a
-    next-sentence head.
+    There is also a table for each part if a model has no results for a part, such as a masked model without a
+    next-sentence head, or if a pooled result is judged part by part.
     """
     labelled = iter(label_records([(name, result.records) for name, result in runs]))
     names: dict[tuple[str, ...], tuple[str, ...]] = {}
@@ -124,10 +123,14 @@ def build_wide_tables(
     rows = build_rows(records)
     pooled = {_get_pooling_key(row) for row in rows if get_first_record(row).part == OVERALL}
     unpooled = {get_first_record(row).benchmark for row in rows if _get_pooling_key(row) not in pooled}
+    unpooled |= {benchmark for _, benchmark, *_, view, _ in find_divided_rows(records) if view == "all"}
     shown = (row for row in rows if (first := get_first_record(row)).part == OVERALL or first.benchmark in unpooled)
     tables = group_by(shown, lambda row: (get_first_record(row).benchmark, get_first_record(row).part))
     if not tables:
-        raise UsageError("The runs contain no results over all items; repeat them with `tiltmeter run`.")
+        raise UsageError(
+            "The runs contain no numbers over all items of a benchmark, only numbers of groups of items; "
+            "repeat them with `tiltmeter run`."
+        )
     _reject_unknown(measures, tables.values())
     return [
         _build_table(benchmark, part, table_rows, shown_measures, cells, grouping)
@@ -223,9 +226,8 @@ def _describe_conditions(record: Record) -> str:
 
 
 def find_unreliable_verdict(record: Record | None) -> str:
-    """Return the verdict of a record if it is in UNRELIABLE_VERDICTS, otherwise an empty text."""
-    kind = "" if record is None or record.verdict is None else record.verdict.kind
-    return kind if kind in UNRELIABLE_VERDICTS else ""
+    """Return the verdict of a record if it is in UNRELIABLE_KINDS, otherwise an empty text."""
+    return "" if record is None or record.verdict is None or record.verdict.is_reliable else record.verdict.kind
 
 
 def _get_pooling_key(row: RecordRow) -> tuple[str, ...]:

@@ -7,11 +7,12 @@ from rich.console import Console
 from rich.text import Text
 
 from tiltmeter.measures import get_measure
+from tiltmeter.measures.verdict import UNRELIABLE_KINDS
 from tiltmeter.reports.console_tables import create_table, format_range, get_column_gap
-from tiltmeter.reports.wide_table import BOLD_RULE, UNRELIABLE_VERDICTS, WideColumn, WideRow, WideTable
+from tiltmeter.reports.wide_table import BOLD_RULE, WideColumn, WideRow, WideTable
 
 _BEST = "*"
-_MARKS = dict(zip(UNRELIABLE_VERDICTS, ("?", "!"), strict=True))
+_MARKS: dict[str, str] = dict(zip(UNRELIABLE_KINDS, ("?", "!"), strict=True))
 
 
 def print_wide_tables(tables: Sequence[WideTable], console: Console) -> None:

@@ -140,7 +140,7 @@ class ChatConfirmation:
 
     def compare(self, known: Mapping[ChatQuestion, Reply], discarded: int) -> None:
         """Repeat messages with known replies; raise ChatModelChanged if more replies changed than noise explains."""
-        changed = self._changed(known)
+        changed = self._find_changed(known)
         if len(changed) <= (most := compute_noise_limit(len(known))):
             return
         raise ChatModelChanged(
@@ -176,7 +176,7 @@ class ChatConfirmation:
         except ModelError:  # the server does not support temperature 0
             self._known = {}
 
-    def _changed(self, known: Mapping[ChatQuestion, Reply]) -> list[ChatQuestion]:
+    def _find_changed(self, known: Mapping[ChatQuestion, Reply]) -> list[ChatQuestion]:
         """Return the messages whose two repetitions agree with each other and differ from the known reply."""
         second = {
             question: reply

@@ -22,6 +22,7 @@ from tiltmeter.runs.chat_run import ask_chats
 from tiltmeter.runs.duplicates import reject_same_models
 from tiltmeter.runs.interim_values import OnInterim
 from tiltmeter.runs.language_model_run import ask_model
+from tiltmeter.runs.look_store import record_looks
 from tiltmeter.runs.model_output import ModelOutput
 from tiltmeter.runs.preparation import PreparedRun, build_request, prepare_run
 from tiltmeter.runs.result import Result, reject_other_run
@@ -53,6 +54,7 @@ def evaluate(
     timeout: float = 300.0,
     chat: ChatOptions | None = None,
     margins: Mapping[str, float] | None = None,
+    family: str = "portion",
     keep_tokens: bool = False,
     every_item: bool = False,
     out: Path | str | None = None,
@@ -71,7 +73,8 @@ def evaluate(
 
     The run: `limit` samples this number of items of each part and language, the same items in all languages. `perturb`
     applies a perturbation to every item, for example `drop-final-character` to pairs. `margins` overrides equivalence
-    margins, for example `{"SS": 3}`. `keep_tokens` stores the log-probability of each token of sentence pairs, for the
+    margins, for example `{"SS": 3}`. `family` is `portion` or `run`: which tests are corrected together. `keep_tokens`
+    stores the log-probability of each token of sentence pairs, for the
     report. Items that are too long for a model are skipped and listed. If they are more than 1% of the items of a part
     in a language, the run stops; with `every_item`, it stops at the first such item. `out` is the folder to write the
     run to.
@@ -126,7 +129,8 @@ def measure_models(
             runs = _ask_chats(requested, prepared, watch, so_far, tell)
         else:
             runs = _ask_models(requested, prepared, watch, so_far)
-    result = assemble_result(prepared, runs, time.monotonic() - began)
+    looks = record_looks(get_cache_folder(), prepared, runs)
+    result = assemble_result(prepared, runs, looks, time.monotonic() - began)
     if out is not None:
         result.save(out, force=force)
     return result

@@ -10,7 +10,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 from tiltmeter.measures.bootstrap import RESAMPLES, SEED
-from tiltmeter.measures.verdict_rule import ALPHA
+from tiltmeter.measures.looks import Look
+from tiltmeter.measures.verdict_rule import ALPHA, PORTION, Families
 from tiltmeter.registry import ComponentVersion, find_installed_version
 from tiltmeter.runs.conditions import MeasurementConditions
 from tiltmeter.runs.typed_json import ALL_KEYS, NOT_IN_JSON, OPTIONAL, OTHER_KEYS, from_json
@@ -158,11 +159,15 @@ class LeftOutRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Statistics:
-    """How intervals and tests were computed; `margins` are equivalence margins that replace the defaults."""
+    """How intervals and tests were computed; `margins` are equivalence margins that replace the defaults.
+
+    `families` says which tests were corrected together: those of a portion, or those of the whole run.
+    """
 
     interval: float | None = field(default=None, metadata=OPTIONAL)
     level: float | None = field(default=None, metadata=OPTIONAL)
     correction: str | None = field(default=None, metadata=OPTIONAL)
+    families: str = PORTION
     margins: Mapping[str, float] = field(default_factory=dict)
     resamples: int | None = field(default=None, metadata=OPTIONAL)
     seed: int | None = field(default=None, metadata=OPTIONAL)
@@ -173,8 +178,9 @@ class Manifest:
     """The manifest of a run.
 
     `request` has the arguments of the run, `asked` the conditions of each measurement, and `refused` the parts that a
-    model does not support. `digests` are SHA-256 hashes of the run's files; `is_edited` says whether `manifest.json`
-    was changed after it was written. `other` has the keys that this version of Tiltmeter does not know.
+    model does not support. `looks` tell which samples of each portion were tested before. `digests` are SHA-256 hashes
+    of the run's files; `is_edited` says whether `manifest.json` was changed after it was written. `other` has the keys
+    that this version of Tiltmeter does not know.
     """
 
     request: Mapping[str, Any]
@@ -185,6 +191,7 @@ class Manifest:
     left_out: tuple[LeftOutRow, ...] = ()
     skipped: tuple[UnscoredItem, ...]
     flagged: tuple[FlaggedItem, ...] = ()
+    looks: tuple[Look, ...] = ()
     notes: tuple[str, ...] = ()
     statistics: Statistics = field(default_factory=Statistics)
     versions: Mapping[str, str] = field(default_factory=dict)
@@ -238,8 +245,10 @@ def build_manifest(
     left_out: Iterable[LeftOutRow] = (),
     skipped: Iterable[UnscoredItem] = (),
     flagged: Iterable[FlaggedItem] = (),
+    looks: Iterable[Look] = (),
     notes: Sequence[str] = (),
     margins: Mapping[str, float] | None = None,
+    families: Families = PORTION,
     seconds: float,
 ) -> Manifest:
     """Return the manifest of a run that ends now and took `seconds`."""
@@ -252,11 +261,13 @@ def build_manifest(
         left_out=tuple(left_out),
         skipped=tuple(skipped),
         flagged=tuple(flagged),
+        looks=tuple(looks),
         notes=tuple(notes),
         statistics=Statistics(
             interval=0.95,
             level=ALPHA,
             correction="Holm",
+            families=families,
             margins=dict(margins or {}),
             resamples=RESAMPLES,
             seed=SEED,

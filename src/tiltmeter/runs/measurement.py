@@ -1,7 +1,8 @@
 """Compute the records and verdicts of a table of scores, for all types of runs."""
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from pathlib import Path
 
@@ -17,12 +18,14 @@ from tiltmeter.measures import (
     is_measure_module,
     list_measures,
 )
+from tiltmeter.measures.looks import Look, index_looks
 from tiltmeter.measures.measure import complete_name
 from tiltmeter.measures.records import Record
-from tiltmeter.measures.verdict_rule import assign_verdicts
+from tiltmeter.measures.skipped_items import widen_for_skipped_items
+from tiltmeter.measures.verdict_rule import FAMILIES, PORTION, Families, assign_verdicts
 from tiltmeter.registry import find_installed_version
 from tiltmeter.runs.conditions import MeasurementConditions, build_unknown_records, with_conditions
-from tiltmeter.runs.manifest import Manifest
+from tiltmeter.runs.manifest import Manifest, UnscoredItem
 
 
 def group_by_benchmark(scores: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
@@ -38,16 +41,24 @@ def measure_scores(
     measure_modules: Mapping[str, str],
     conditions: Sequence[MeasurementConditions],
     margins: Mapping[str, float] | None = None,
+    skipped: Iterable[UnscoredItem] = (),
+    *,
+    families: Families = PORTION,
+    looks: Iterable[Look] = (),
 ) -> list[Record]:
     """Return the records of every benchmark in a table of scores, with their verdicts.
 
     `measure_modules` maps each benchmark to its module of measures. `margins` maps names of measures to equivalence
-    margins that replace the defaults.
+    margins that replace the defaults. `skipped` are the items without scores; verdicts account for their worst cases.
+    `families` says which tests are corrected together, and `looks` which samples of the items were tested before.
     """
     records: list[Record] = []
     for name, table in group_by_benchmark(scores):
         records += get_measure_function(measure_modules[name])(table, margins=margins)
-    return with_conditions(assign_verdicts([*records, *build_unknown_records(conditions)]), conditions)
+    distinct = {(entry.model, entry.benchmark, entry.part, entry.language, entry.item) for entry in skipped}
+    records = widen_for_skipped_items(records, Counter(key[:4] for key in distinct))
+    records += build_unknown_records(conditions)
+    return with_conditions(assign_verdicts(records, families, index_looks(looks)), conditions)
 
 
 def collect_measure_notes(scores: pd.DataFrame, measure_modules: Mapping[str, str]) -> list[str]:
@@ -56,7 +67,7 @@ def collect_measure_notes(scores: pd.DataFrame, measure_modules: Mapping[str, st
 
 
 def remeasure_scores(scores: pd.DataFrame, manifest: Manifest) -> list[Record]:
-    """Compute the records of a run again from its scores, with the modules of measures that its manifest names."""
+    """Compute the records of a run again from its scores, with the modules and corrections that its manifest names."""
     reject_missing_packages(manifest)
     modules = find_measure_modules(scores, manifest)
     for name in scores["benchmark"].unique():
@@ -65,7 +76,16 @@ def remeasure_scores(scores: pd.DataFrame, manifest: Manifest) -> list[Record]:
             raise DataError(
                 f"The manifest names no measures for {name}, and no measures fit its roles {', '.join(roles)}."
             )
-    return measure_scores(scores, modules, manifest.asked, manifest.statistics.margins)
+    statistics = manifest.statistics
+    return measure_scores(
+        scores,
+        modules,
+        manifest.asked,
+        statistics.margins,
+        manifest.skipped,
+        families=read_families(statistics.families),
+        looks=manifest.looks,
+    )
 
 
 def find_measure_modules(scores: pd.DataFrame, manifest: Manifest) -> dict[str, str]:
@@ -119,6 +139,14 @@ def describe_packages(manifest: Manifest, folder: Path | str = "") -> list[str]:
                 "may differ."
             )
     return warnings
+
+
+def read_families(text: str) -> Families:
+    """Return the checked value of the option `--family`: which tests are corrected together."""
+    for families in FAMILIES:
+        if families == text:
+            return families
+    raise UsageError(f"{text!r} is not a test family{suggest_name(text, FAMILIES)}; choose {' or '.join(FAMILIES)}.")
 
 
 def read_margins(requested: Mapping[str, float] | None) -> dict[str, float]:

@@ -9,11 +9,12 @@ from tiltmeter.benchmarks import get_benchmark
 from tiltmeter.datasets.file_hashes import cache_hashes, get_sha256
 from tiltmeter.errors import UsageError
 from tiltmeter.forms.association import AssociationItem
+from tiltmeter.measures.verdict_rule import PORTION
 from tiltmeter.questions import Kind
 from tiltmeter.runs import gest_predictions
 from tiltmeter.runs.conditions import MeasurementConditions
 from tiltmeter.runs.manifest import RefusedPart, UnscoredItem, build_manifest, build_model_entry
-from tiltmeter.runs.measurement import collect_measure_notes, measure_scores, read_margins
+from tiltmeter.runs.measurement import collect_measure_notes, measure_scores, read_families, read_margins
 from tiltmeter.runs.portions import Portion, load_portions
 from tiltmeter.runs.prediction_files import FORMS, Predictions, read_predictions
 from tiltmeter.runs.result import Result, reject_other_run
@@ -32,13 +33,15 @@ def score_predictions(
     kind: Kind | None = None,
     protocol: str | None = None,
     margins: Mapping[str, float] | None = None,
+    family: str = "portion",
     out: Path | str | None = None,
     force: bool = False,
 ) -> Result:
     """Score a file of published predictions in the format `form` for a data set such as `stereoset:de`.
 
-    By default, `kind` and `protocol` are inferred from the file name (see `scoring_methods`). The result has the same
-    format as a result of `evaluate`. `out` is the folder to write the run to.
+    By default, `kind` and `protocol` are inferred from the file name (see `scoring_methods`). `family` is `portion` or
+    `run`: which tests are corrected together. The result has the same format as a result of `evaluate`. `out` is the
+    folder to write the run to.
     """
     began = time.monotonic()
     path = Path(predictions)
@@ -46,6 +49,9 @@ def score_predictions(
     request |= {"kind": kind, "protocol": protocol} if kind or protocol else {}
     if margins := read_margins(margins):
         request["margins"] = margins
+    families = read_families(family)
+    if families != PORTION:
+        request["family"] = families
     if out is not None:
         reject_other_run(expand_home(out), request, force=force)
     predicted = list(load_portions(on))
@@ -74,24 +80,25 @@ def score_predictions(
     measure_modules = {portion.name: get_benchmark(portion.form).measures for portion in predicted}
     digests = {file.name: get_sha256(file) for file in read.files or (path,)}
     part_of = {item.id: portion.part for portion in predicted for item in portion.items}
+    skipped = [
+        UnscoredItem(name, **label[part_of[skip.item]], item=skip.item, reason=skip.reason) for skip in read.skipped
+    ]
     result = Result(
         scores=scores,
-        records=measure_scores(scores, measure_modules, conditions, margins),
+        records=measure_scores(scores, measure_modules, conditions, margins, skipped, families=families),
         manifest=build_manifest(
             request,
             models=[build_model_entry({"name": name, "predictions": digests})],
             data=[portion.describe(len(portion.items)) for portion in predicted],
             asked=conditions,
             margins=margins,
+            families=families,
             notes=[*_describe_assumptions(path, conditions), *collect_measure_notes(scores, measure_modules)],
             refused=[
                 RefusedPart(name, **label[part], reason=f"{path.name} has no predictions for it.")
                 for part in read.absent
             ],
-            skipped=[
-                UnscoredItem(name, **label[part_of[skip.item]], item=skip.item, reason=skip.reason)
-                for skip in read.skipped
-            ],
+            skipped=skipped,
             seconds=time.monotonic() - began,
         ),
         texts=build_item_table(predicted),

@@ -12,7 +12,7 @@ from tiltmeter.models.model_protocol import CHAT_TEMPLATE, ChatModel
 from tiltmeter.models.option_scope import reject_unused_options
 from tiltmeter.options import ChatOptions, ModelOptions, RunSettings, list_options
 from tiltmeter.runs.duplicates import reject_same_names, reject_shared_items
-from tiltmeter.runs.measurement import read_margins
+from tiltmeter.runs.measurement import read_families, read_margins
 from tiltmeter.runs.portions import Portion, load_portions
 
 MIXED = (
@@ -52,6 +52,7 @@ def build_request(
     if options.batch_tokens is not None and options.batch_tokens < 1:
         raise UsageError(f"The batch size is {options.batch_tokens} tokens; --batch-tokens must be at least 1.")
     reject_same_names(names)
+    read_families(settings.family)
     request: dict[str, Any] = {"models": names, "on": list(specs)}
     request |= list_requested_values(settings) | list_requested_values(options)
     if margins := read_margins(settings.margins):

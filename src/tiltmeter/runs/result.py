@@ -26,7 +26,7 @@ from tiltmeter.runs.manifest_file import (
     write_json,
     write_manifest,
 )
-from tiltmeter.runs.measurement import describe_packages, remeasure_scores
+from tiltmeter.runs.measurement import describe_packages, read_families, remeasure_scores
 from tiltmeter.runs.run_files import ANSWERS, ITEMS, MANIFEST, MEASURES, SCORES, TOKENS, finish_save, replace_files
 from tiltmeter.runs.run_items import SCHEMA
 from tiltmeter.runs.run_validation import (
@@ -103,9 +103,16 @@ class Result:
         """The records of measures as a data frame."""
         return to_frame(self.records)
 
-    def remeasure(self) -> "Result":
-        """Return a copy of this result whose records are computed again from its scores."""
-        return replace(self, records=remeasure_scores(self.scores, self.manifest))
+    def remeasure(self, family: str | None = None) -> "Result":
+        """Return a copy of this result whose records are computed again from its scores.
+
+        `family` says which tests are corrected together: `portion` or `run`; the default is that of the run.
+        """
+        manifest = self.manifest
+        if family is not None:
+            statistics = replace(manifest.statistics, families=read_families(family))
+            manifest = replace(manifest, statistics=statistics)
+        return replace(self, records=remeasure_scores(self.scores, manifest), manifest=manifest)
 
     def save(self, folder: Path | str, *, force: bool = False) -> Path:
         """Write the run's folder.

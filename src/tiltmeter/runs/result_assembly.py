@@ -5,10 +5,11 @@ from collections.abc import Sequence
 import pandas as pd
 
 from tiltmeter.errors import ModelError
+from tiltmeter.measures.looks import Look
 from tiltmeter.runs.answer_table import without_replies
 from tiltmeter.runs.data_notes import describe_data_problems, list_omitted_rows
 from tiltmeter.runs.manifest import RefusedPart, UnscoredItem, build_manifest, build_model_entry
-from tiltmeter.runs.measurement import collect_measure_notes, measure_scores
+from tiltmeter.runs.measurement import collect_measure_notes, measure_scores, read_families
 from tiltmeter.runs.model_output import ModelOutput
 from tiltmeter.runs.portions import select_measure_module
 from tiltmeter.runs.preparation import PreparedRun
@@ -18,8 +19,13 @@ from tiltmeter.runs.run_items import build_item_table, describe_omitted_texts
 _NO_TOKENS = "No tokens were stored: --keep-tokens needs sentence pairs whose texts a run may store."
 
 
-def assemble_result(prepared: PreparedRun, runs: Sequence[ModelOutput], seconds: float) -> Result:
-    """Return the result of a run that took `seconds`; raise a ModelError if nothing could be scored."""
+def assemble_result(
+    prepared: PreparedRun, runs: Sequence[ModelOutput], looks: Sequence[Look], seconds: float
+) -> Result:
+    """Return the result of a run that took `seconds`; raise a ModelError if nothing could be scored.
+
+    `looks` are the tests of the same items before this run.
+    """
     chosen = prepared.chosen
     scores = [table for run in runs for table in run.scores if not table.empty]
     refused, skipped = [e for run in runs for e in run.refused], [e for run in runs for e in run.skipped]
@@ -33,10 +39,10 @@ def assemble_result(prepared: PreparedRun, runs: Sequence[ModelOutput], seconds:
     answers = [answers_table for run in runs for answers_table in run.answers]
     tokens = [tokens_table for run in runs for tokens_table in run.tokens]
     measure_modules = {p.name: select_measure_module(p, is_chat=prepared.is_chat) for p in chosen}
-    margins = prepared.request.get("margins", {})
+    margins, families = prepared.request.get("margins", {}), read_families(prepared.settings.family)
     return Result(
         scores=table,
-        records=measure_scores(table, measure_modules, conditions, margins),
+        records=measure_scores(table, measure_modules, conditions, margins, skipped, families=families, looks=looks),
         manifest=build_manifest(
             prepared.request,
             models=[build_model_entry(run.model) for run in runs],
@@ -56,7 +62,9 @@ def assemble_result(prepared: PreparedRun, runs: Sequence[ModelOutput], seconds:
                 *collect_measure_notes(table, measure_modules),
                 *describe_omitted_texts(chosen),
             ],
+            looks=looks,
             margins=margins,
+            families=families,
             seconds=seconds,
         ),
         texts=build_item_table(chosen),

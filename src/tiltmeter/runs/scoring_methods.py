@@ -27,6 +27,7 @@ _LANGUAGE_MODEL = re.compile(r"(?P<name>mT5|T5|GPT2|[A-Za-z]*BERTa?|[A-Za-z]*Ber
 _HEAD = re.compile(r"BertNextSentence|ModelNSP")
 _CASE = re.compile(r"LM_(?P<case>orig|[b-f])(?:_|$)")
 _KINDS: dict[str, Kind] = {"GPT2": "causal", "T5": "seq2seq", "mT5": "seq2seq"}
+_CLASSES = re.compile(r"_+(?:(?:mT5|T5|GPT2|[A-Za-z]*BERTa?|[A-Za-z]*Bert)LM|BertNextSentence|ModelNSP)(?:_.*)?$")
 # The kind of model by the number of templates in GEST.
 _BY_TEMPLATES: dict[int, Kind] = {4: "masked", 2: "causal"}
 
@@ -65,6 +66,18 @@ def infer_scoring_methods(stem: str, kind: str | None = None, protocol: str | No
         within: ScoringMethod(kind, "likelihood", get_base_protocol(intersentence)),
         after: ScoringMethod(kind, answer_type, intersentence),
     }
+
+
+def infer_model_name(stem: str) -> str:
+    """Return the name of the model in a file name, without classes, scoring case and language.
+
+    >>> infer_model_name("bert-base-cased_BertLM_BertNextSentence_en"), infer_model_name("gpt2__GPT2LM_orig_en")
+    ('bert-base-cased', 'gpt2')
+    >>> infer_model_name("predictions_gpt2_ModelNSP_GPT2LM"), infer_model_name("mine_de")
+    ('gpt2', 'mine')
+    """
+    name, found = _CLASSES.subn("", stem.removeprefix("predictions_"), count=1)
+    return name if found else re.sub(r"_[a-z]{2,3}$", "", name)
 
 
 def infer_gest_kind(folder: str, templates: int) -> Kind | None:

@@ -322,7 +322,7 @@ def _build_result(
     )
     result = Result(
         scores=scores,
-        records=measure_scores(scores, measure_modules, conditions, margins),
+        records=measure_scores(scores, measure_modules, conditions, margins, skipped),
         manifest=manifest,
         texts=build_item_table(target.list_portions()),
     )

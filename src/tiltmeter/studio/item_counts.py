@@ -41,7 +41,7 @@ def count_local_items(data: Dataset) -> tuple[int, int]:
 
 def is_data_local(data: Dataset) -> bool:
     """Return whether all files of a data set are downloaded."""
-    return data.here == len(data.sources)
+    return data.local_source_count == len(data.sources)
 
 
 def load_local_items(text: str, workspace: StudioWorkspace) -> list[Item] | None:

@@ -71,7 +71,7 @@ def _describe_requests(request: RunRequest, workspace: StudioWorkspace, counts: 
     served = [model for model in request.models if find_source(model) in ("endpoint", "chat server")]
     if not served:
         return ""
-    if not request.chats:
+    if not request.is_for_chat_models:
         return "One request is sent to the server for each distinct text, that is a few for each item."
     from tiltmeter.models.chat_server import estimate_tokens
     from tiltmeter.options import ChatOptions

@@ -43,12 +43,12 @@ class Job:
     progress: dict[str, Any] = field(default_factory=dict)
 
     @property
-    def active(self) -> bool:
+    def is_active(self) -> bool:
         """Return whether the job is waiting, running or stopping."""
         return self.state in ACTIVE
 
     @property
-    def resumable(self) -> bool:
+    def is_resumable(self) -> bool:
         """Return whether the job can be continued."""
         return self.state in RESUMABLE
 

@@ -63,7 +63,7 @@ class JobQueue:
         """Check a request for a run, and queue a job for it."""
         with self._changing:
             request = validate_request(request, self.workspace)
-            if any(job.request.name == request.name and (job.active or job.resumable) for job in self.jobs()):
+            if any(job.request.name == request.name and (job.is_active or job.is_resumable) for job in self.jobs()):
                 raise UsageError(f"A run {request.name!r} is already in the queue; choose another name.")
             now = datetime.now(UTC)
             folder = self.folder / f"{now:%Y%m%d-%H%M%S%f}-{secrets.token_hex(3)}"
@@ -90,7 +90,7 @@ class JobQueue:
             if job.state == "queued" and not self._is_starting(job):
                 write_text(folder / OUTCOME, json.dumps({"state": "stopped", "sentence": "Stopped before it started."}))
                 (folder / QUEUED).unlink(missing_ok=True)
-            elif job.active:
+            elif job.is_active:
                 write_text(folder / STOP, "")
         self.reload_jobs()
 
@@ -99,7 +99,7 @@ class JobQueue:
         folder = self._folder(job_id)
         with self._changing:
             job = read_job(folder)
-            if not job.resumable:
+            if not job.is_resumable:
                 raise UsageError(
                     f"{job.request.name!r} is {job.state}; only stopped, failed or interrupted jobs can be continued."
                 )
@@ -114,7 +114,7 @@ class JobQueue:
         folder = self._folder(job_id)
         with self._changing:
             job = read_job(folder)
-            if (job.state != "queued" and job.active) or self._is_starting(job):
+            if (job.state != "queued" and job.is_active) or self._is_starting(job):
                 raise UsageError(f"{job.request.name!r} is running; stop it first.")
             # A folder without a request is not a job, so the job is removed even if the next step is interrupted.
             (folder / REQUEST).unlink(missing_ok=True)
@@ -124,7 +124,7 @@ class JobQueue:
 
     def list_busy_folders(self) -> set[Path]:
         """Return the run folders that active jobs write or will write."""
-        return {self.workspace.get_run_folder(job.request.name) for job in self.jobs() if job.active}
+        return {self.workspace.get_run_folder(job.request.name) for job in self.jobs() if job.is_active}
 
     def reload_jobs(self) -> None:
         """Read all jobs again, and update `listed` and `version`."""
@@ -200,7 +200,7 @@ class JobQueue:
         if ended is not None and (known := self._ended.get(folder.name)) is not None and known[0] == ended:
             return known[1]
         job = read_job(folder)
-        if ended is not None and not job.active:
+        if ended is not None and not job.is_active:
             self._ended[folder.name] = (ended, job)
         else:
             self._ended.pop(folder.name, None)

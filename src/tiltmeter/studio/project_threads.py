@@ -39,7 +39,7 @@ class ProjectSession:
         """Return the review of the project."""
         return Review(self.project)
 
-    def rate(self, task: Callable[[RatingSession], T]) -> T:
+    def run_with_rating_session(self, task: Callable[[RatingSession], T]) -> T:
         """Run a task with the rating session of the project; the session is loaded again if the project has changed."""
         store = self.project.store
         if self._rating is None or self._rating[0] != store.stamp():

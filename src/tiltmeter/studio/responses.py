@@ -100,7 +100,7 @@ def set_session(request: Request, response: Response, session: Session) -> Respo
         max_age=studio.sessions.get_lifetime(session),
         httponly=True,
         samesite="lax",
-        secure=studio.config.secure,
+        secure=studio.config.is_secure,
         path="/",
     )
     return response

@@ -57,7 +57,7 @@ class RunRequest:
 
     def build_settings(self) -> RunSettings:
         """Return the settings of the run."""
-        chat = build_options(ChatOptions, self.to_dict()) if self.chats else None
+        chat = build_options(ChatOptions, self.to_dict()) if self.is_for_chat_models else None
         return build_options(RunSettings, self.to_dict(), chat=chat)
 
     def build_model_options(self) -> ModelOptions:
@@ -65,7 +65,7 @@ class RunRequest:
         return build_options(ModelOptions, self.to_dict())
 
     @property
-    def chats(self) -> bool:
+    def is_for_chat_models(self) -> bool:
         """Return whether the run measures chat models; a valid request has only chat models or none."""
         return any(map(is_chat_model, self.models))
 

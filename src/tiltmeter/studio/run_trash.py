@@ -45,7 +45,7 @@ class DeletedRun:
         return self.given_name or self.path.rsplit("/", 1)[-1]
 
     @property
-    def until(self) -> datetime:
+    def deletion_time(self) -> datetime:
         """Return the time when the run will be deleted permanently."""
         return datetime.fromisoformat(self.deleted) + timedelta(days=DAYS)
 
@@ -109,7 +109,7 @@ class RunTrash:
         self._index.set_description(path, deleted.given_name, deleted.tags)
         return path
 
-    def empty(self) -> int:
+    def delete_expired_runs(self) -> int:
         """Delete runs permanently that have been in the trash for 30 days; return the number of removed folders.
 
         Folders that an interrupted deletion left behind are also removed. A run without a readable origin file is kept.
@@ -117,7 +117,7 @@ class RunTrash:
         emptied = 0
         for place in self._places():
             deleted = _read_deleted(place)
-            if deleted is not None and deleted.until < self._now():
+            if deleted is not None and deleted.deletion_time < self._now():
                 shutil.rmtree(place / _RUN, ignore_errors=True)
             if not (place / _RUN).exists():
                 (place / _ORIGIN).unlink(missing_ok=True)

@@ -23,7 +23,7 @@ class StudioConfig:
     jobs: int = 1
 
     @property
-    def secure(self) -> bool:
+    def is_secure(self) -> bool:
         """Return whether cookies are restricted to encrypted connections."""
         return self.scheme == "https"
 

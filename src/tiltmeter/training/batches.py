@@ -62,7 +62,7 @@ class TrainingBatches(Dataset[dict[str, torch.Tensor]]):
         return 1 - tokens / padded if padded else 0.0
 
     @property
-    def tokens(self) -> int:
+    def token_count(self) -> int:
         """The number of tokens in all batches, without padding."""
         return self.count_tokens(len(self))
 

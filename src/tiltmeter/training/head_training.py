@@ -213,7 +213,7 @@ def _train(
         seed=options.seed,
         use_cpu=cpu,
     )
-    callbacks: list[Any] = [ReportingCallback(report, tokens.batches.tokens)]
+    callbacks: list[Any] = [ReportingCallback(report, tokens.batches.token_count)]
     if "tensorboard" in options.trackers:
         callbacks.append(create_tensorboard_callback(folder.out / TENSORBOARD))
     if options.early_stop is not None:

@@ -78,7 +78,10 @@ def _read_tensors(path: Path) -> dict[str, Tensor]:
 
 
 def _collect_tensors(content: object, path: Path) -> dict[str, Tensor]:
-    """Return the tensors of a core and its head as a dictionary; raise a UsageError for other content."""
+    """Return the tensors of the core (the model without its output layer for tokens) and of its head.
+
+    If the content has no such tensors, raise a UsageError.
+    """
     state = content.get("model_state_dict", content) if isinstance(content, Mapping) else content
     if not isinstance(state, Mapping):
         raise UsageError(

@@ -58,7 +58,7 @@ class TrainingFolder:
         return self.folder / "checkpoints"
 
     @property
-    def finished(self) -> bool:
+    def is_finished(self) -> bool:
         """Whether the folder contains a finished head, that is, its config, which is written last."""
         return (self.out / CONFIG).is_file()
 
@@ -71,16 +71,16 @@ class TrainingFolder:
             raise UsageError(f"{self.out} is a file; name a folder for the head with --out.")
         if self.out.resolve() == expand_home(model).resolve():
             raise UsageError(f"{self.out} is the folder of the model itself; name another folder with --out.")
-        if self.finished and not self._is_head:
+        if self.is_finished and not self._is_head:
             raise UsageError(
                 f"{self.out} contains a model that is not a next-sentence head; name another folder with --out."
             )
-        if self.finished and not force:
+        if self.is_finished and not force:
             self._remove_leftovers()
             raise UsageError(
                 f"{self.out} contains a finished head; name another folder with --out, or replace it with --force."
             )
-        if not self.finished and not self._started and self._has_other_files:
+        if not self.is_finished and not self._has_started and self._has_other_files:
             raise UsageError(f"{self.out} contains other files; name a new folder with --out.")
 
     def prepare(self, settings: Mapping[str, Any], *, force: bool) -> None:
@@ -90,7 +90,7 @@ class TrainingFolder:
         """
         if force:
             shutil.rmtree(self.folder, ignore_errors=True)
-            if self.finished:
+            if self.is_finished:
                 self._remove_head()
         text = json.dumps(settings, indent=2, sort_keys=True, default=str)
         path = self.folder / _SETTINGS
@@ -163,7 +163,7 @@ class TrainingFolder:
         return self.out.is_dir() and any(path.name not in own for path in self.out.iterdir())
 
     @property
-    def _started(self) -> bool:
+    def _has_started(self) -> bool:
         return (self.folder / _SETTINGS).is_file()
 
 

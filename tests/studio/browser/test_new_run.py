@@ -75,7 +75,7 @@ def test_a_run_continues_when_the_studio_is_killed(browser: Any, tmp_path: Path)
             page.keyboard.press("Enter")
             page.wait_for_url("**/runs/open**")
             page.get_by_role("heading", name="mine").wait_for()
-    until(lambda: not JobQueue(workspace).jobs()[0].active)
+    until(lambda: not JobQueue(workspace).jobs()[0].is_active)
     assert len(set(Result.load(workspace.folder / "runs" / "mine").scores["item"])) == 5
 
 

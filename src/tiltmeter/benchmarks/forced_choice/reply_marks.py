@@ -75,9 +75,9 @@ def parse_bare_reply(text: str, options: Sequence[str], places: int, words: Repl
     reply = normalise_reply(text)
     texts = [normalise_reply(clean_reply(option)) for option in options]
     bare = [_ARTICLES.sub("", option) for option in texts]
-    for written, listed in ((reply, texts), (_ARTICLES.sub("", reply), bare)):
-        if listed.count(written) == 1:
-            return listed.index(written)
+    for written, merge_marks in ((reply, texts), (_ARTICLES.sub("", reply), bare)):
+        if merge_marks.count(written) == 1:
+            return merge_marks.index(written)
     if len(reply) == 1 and (place := _find_letter_place(reply.upper(), places, words)) is not None:
         return place
     numbered = re.fullmatch(rf"(?:(?:{build_alternation(words.option)})\s*)?#?([1-{places}])", reply)
@@ -198,25 +198,28 @@ def _mark_places(text: str, places: int, words: ReplyWords) -> str:
 def _join_to_options(text: str) -> str:
     """Merge a label and its option into one label; a label with another option becomes a conflict."""
 
-    def joined(match: re.Match[str]) -> str:
+    def merge_match(match: re.Match[str]) -> str:
         label, option = match["label"], match["option"]
         return label if get_mark_place(label) == get_mark_place(option) else CONFLICT
 
     label, option = f"(?P<label>{_LABELS})", f"(?P<option>{_OPTIONS})"
-    text = re.sub(rf"{label}[^\S\n]*[).:\]\-–—,\"'”“]*[^\S\n]*\n?[^\S\n]*[\"'“(]?{option}", joined, text)
-    return re.sub(rf"{option}[\"'”]?[^\S\n]*[(\[\-–—][^\S\n]*(?:\w+\s)?{label}", joined, text)
+    text = re.sub(rf"{label}[^\S\n]*[).:\]\-–—,\"'”“]*[^\S\n]*\n?[^\S\n]*[\"'“(]?{option}", merge_match, text)
+    return re.sub(rf"{option}[\"'”]?[^\S\n]*[(\[\-–—][^\S\n]*(?:\w+\s)?{label}", merge_match, text)
 
 
 def _merge_lists(text: str, words: ReplyWords) -> str:
     """Replace a list of different marks, such as `A or B`, by one sign, and repetitions of a mark by one mark."""
     between = rf"(?:[^\S\n]*[,/&+)\]\"'”-]*[^\S\n]*\n?[^\S\n]*[(\[\"'“-]*|\W*(?:{build_alternation(_CONJUNCTIONS)})\W*)"
 
-    def listed(match: re.Match[str]) -> str:
+    def merge_marks(match: re.Match[str]) -> str:
         marks = re.findall(MARK, match[0])
         return marks[0] if len(set(map(get_mark_place, marks))) == 1 else f" {LIST} "
 
     return re.sub(
-        rf"{MARK}(?:{between}(?:(?:{build_alternation(words.option)})\s)?{MARK})+", listed, text, flags=re.IGNORECASE
+        rf"{MARK}(?:{between}(?:(?:{build_alternation(words.option)})\s)?{MARK})+",
+        merge_marks,
+        text,
+        flags=re.IGNORECASE,
     )
 
 

@@ -91,8 +91,8 @@ class BoardCell:
 
     @property
     def can_be_ranked(self) -> bool:
-        """Return whether the value has an interval and is interpretable."""
-        return self.record.interval is not None and self.verdict.kind != "not interpretable"
+        """Return whether the value has an interval and can be ordered."""
+        return self.record.interval is not None and self.verdict.is_reliable
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,7 +44,8 @@ METHOD = (
     "Ranks: rank 1 is closest to the ideal. A range such as 2–4 contains all ranks that are possible. Every pair of "
     "models in a column is tested for equal distance from the ideal, paired by item if both runs have scores of the "
     "same items. The p-values are corrected by Holm's method over all pairs, so all ranges of a column are correct "
-    "together with 95% confidence. Models whose result is not interpretable have no rank.",
+    "together with 95% confidence. Models whose result is contradictory or not interpretable have no rank "
+    "and are never the reference; their parts have own columns.",
     "Reference: the reference of a column is the model closest to the ideal, unless another model was chosen. Models "
     "marked “closer” or “farther” differ significantly from it in the same tests; other models do not.",
 )
@@ -203,8 +204,10 @@ def _pack_board(board: Board, sections: Sequence[SectionView], root: str) -> str
 def _pack_cell(cell: CellView, verdicts: dict[tuple[str, str, str], int]) -> list[Any]:
     at = cell.ruler
     verdict = verdicts.setdefault((cell.mark, cell.tone, at.side), len(verdicts))
-    numbers = (float(f"{number:.6g}") for number in (cell.cell.record.value, cell.cell.distance))
-    return [cell.model, cell.value, cell.interval, at.low, at.high, at.value, verdict, list(cell.remarks), *numbers]
+    value, distance = (float(f"{number:.6g}") for number in (cell.cell.record.value, cell.cell.distance))
+    # A value without an order has no distance, so that it is last if models are sorted by distance.
+    order = [value, distance if cell.cell.verdict.is_reliable else None]
+    return [cell.model, cell.value, cell.interval, at.low, at.high, at.value, verdict, list(cell.remarks), *order]
 
 
 def _render_model_page(

@@ -92,7 +92,7 @@ def get_tone(verdict: Verdict) -> str:
     """Return the CSS class for the colour of a verdict."""
     if verdict.kind == "significant":
         return verdict.side
-    return "doubt" if verdict.kind in ("not interpretable", "contradictory") else "none"
+    return "none" if verdict.is_reliable else "doubt"
 
 
 def format_section_title(key: SectionKey) -> str:

@@ -41,12 +41,12 @@ class LastLayer:
         self._single: list[nn.Module] = []
 
     @property
-    def found(self) -> bool:
+    def is_restricted(self) -> bool:
         """Whether at least one matrix is restricted."""
         return self._narrowing is not None or bool(self._single)
 
     @property
-    def single(self) -> tuple[nn.Module, ...]:
+    def other_matrices(self) -> tuple[nn.Module, ...]:
         """The restricted matrices other than the feed-forward matrices."""
         return tuple(self._single)
 
@@ -138,7 +138,7 @@ def _apply(answerer: Any, check: Any) -> Undo | None:
     undo = set_attributes(answerer, restrict_to_positions=layer.restrict_to_positions)
     if check.passes(few=True):
         layer.narrow_further(lambda: check.passes(few=True))
-    if not layer.found:
+    if not layer.is_restricted:
         undo()
         return None
     return undo

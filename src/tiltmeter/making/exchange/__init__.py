@@ -96,7 +96,11 @@ def build_export_rows(project: Project, *, everything: bool = False) -> list[Tex
     for entry in project.store.items():
         if entry.stage == "source" or not (everything or entry.id in problems):
             continue
-        wanted = [text for text in project.maker.wanted(project.get_source_item(entry)) if text.role != "filled"]
+        wanted = [
+            text
+            for text in project.maker.list_texts_to_translate(project.get_source_item(entry))
+            if text.role != "filled"
+        ]
         # If an item has several reviewers, they decide independently. So each gets the texts from before the review.
         current = texts.get(entry.id, {}) if is_single_reviewer else get_unreviewed_texts(project, entry.id)
         known = {text.field for text in wanted}
@@ -241,7 +245,9 @@ def _find_conflicts(
         reason = f"the item was dropped since the export: {entry.dropped}"
         yield ImportConflict(rows[0].place, entry.id, "", reason)
     source = {
-        text.field: text for text in project.maker.wanted(project.get_source_item(entry)) if text.role != "filled"
+        text.field: text
+        for text in project.maker.list_texts_to_translate(project.get_source_item(entry))
+        if text.role != "filled"
     }
     places: dict[str, str] = {}
     for row in rows:

@@ -92,7 +92,7 @@ class Stratum:
     right: int = 0
 
     @property
-    def missed(self) -> int:
+    def missed_count(self) -> int:
         """The number of rated units that are not correct."""
         return self.rated - self.right
 
@@ -197,7 +197,7 @@ def estimate_rules_gain(strata: Sequence[Stratum]) -> ShareEstimate | None:
     missing = [stratum for stratum in strata if stratum.outcome == "none" and stratum.population]
     if not found:
         return None
-    return _sum_weighted([(stratum, stratum.population / found, stratum.missed) for stratum in missing])
+    return _sum_weighted([(stratum, stratum.population / found, stratum.missed_count) for stratum in missing])
 
 
 def estimate_filter_gain(strata: Sequence[Stratum]) -> ShareEstimate | None:
@@ -218,7 +218,7 @@ def estimate_filter_gain(strata: Sequence[Stratum]) -> ShareEstimate | None:
         if stratum.outcome == "accepted":
             parts.append((stratum, stratum.population / accepted - share, stratum.right))
         else:
-            parts.append((stratum, -share, stratum.missed))
+            parts.append((stratum, -share, stratum.missed_count))
     return _sum_weighted(parts)
 
 

@@ -259,7 +259,7 @@ class RatingSession:
                 raise UsageError(f"{name} has no rating to undo.")
             last = own[-1]
             unit = next(unit for unit in self.store.units() if unit.id == last.unit)
-            rated = self._group_ratings()[last.unit][name].steps if last.shown == unit.shown else {}
+            rated = self._group_ratings()[last.unit][name].steps if last.shown == unit.digest else {}
             next_task = self._find_next_task(unit, rated)
             if not self._find_task(last.task).label_shown and next_task and next_task.label_shown:
                 raise UsageError(_LABEL_SEEN.format(name, last.unit))
@@ -307,7 +307,7 @@ class RatingSession:
 
     def _group_ratings(self) -> dict[str, dict[str, _UnitRatings]]:
         """Return the ratings for each unit and rater; ratings of texts that have changed since are left out."""
-        current = {unit.id: unit.shown for unit in self.store.units()}
+        current = {unit.id: unit.digest for unit in self.store.units()}
         groups: dict[str, dict[str, _UnitRatings]] = {}
         for rating in self.store.list_ratings():
             if current.get(rating.unit) == rating.shown:

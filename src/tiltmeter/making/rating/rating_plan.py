@@ -57,14 +57,14 @@ def read_rating_plan(path: Path) -> RatingPlan:
         )
     table = read_toml(path)
     table.reject_unknown_keys(entry.name for entry in fields(RatingPlan))
-    tasks, population = tuple(map(_parse_task, table.tables("tasks"))), table.table("population")
+    tasks, population = tuple(map(_parse_task, table.tables("tasks"))), table.read_table("population")
     plan = RatingPlan(
         tasks,
-        raters=table.integer("raters", 1, least=1),
-        agree=table.integer("agree", 1, least=1),
-        second_decides=table.flag("second_decides", default=False),
-        about=table.text("about", ""),
-        population={name: population.integer(name, least=0) for name in population.values},
+        raters=table.read_integer("raters", 1, least=1),
+        agree=table.read_integer("agree", 1, least=1),
+        second_decides=table.read_bool("second_decides", default=False),
+        about=table.read_text("about", ""),
+        population={name: population.read_integer(name, least=0) for name in population.values},
     )
     if not tasks:
         raise DataError(f"{path} has no [[tasks]]; add at least one.")
@@ -80,10 +80,10 @@ def read_rating_plan(path: Path) -> RatingPlan:
 
 def _parse_task(table: TomlTable) -> RatingTask:
     table.reject_unknown_keys(entry.name for entry in fields(RatingTask))
-    steps = table.texts("steps")
+    steps = table.read_texts("steps")
     if len(steps) < 2:
         raise DataError(f"{table.path}: `steps` in {table.where} should have at least two steps.")
-    named = table.text("level", "ordinal")
+    named = table.read_text("level", "ordinal")
     level = next((level for level in LEVELS if level == named), None)
     if level is None:
         raise table.error("level", f"one of {', '.join(LEVELS)}")
@@ -92,11 +92,11 @@ def _parse_task(table: TomlTable) -> RatingTask:
     if keep != "label" and not is_steps:
         raise table.error("keep", f'"label", or a list of steps from 1 to {len(steps)}')
     return RatingTask(
-        table.text("name"),
-        table.text("question"),
+        table.read_text("name"),
+        table.read_text("question"),
         steps,
         level,
-        table.flag("label_shown", default=False),
+        table.read_bool("label_shown", default=False),
         "label" if keep == "label" else tuple(keep),
-        table.flag("only_wrong", default=False),
+        table.read_bool("only_wrong", default=False),
     )

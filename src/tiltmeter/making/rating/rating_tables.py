@@ -62,7 +62,7 @@ class RatingUnit:
         return self.facts.get("writer", "")
 
     @property
-    def shown(self) -> str:
+    def digest(self) -> str:
         """A digest of the texts and the label that raters see; it changes if one of them changes."""
         content = json.dumps([self.texts, self.label], ensure_ascii=False, sort_keys=True)
         return hashlib.sha256(content.encode()).hexdigest()[:16]
@@ -127,7 +127,7 @@ class RatingTables(RowChecksumDatabase):
         self._db.execute(
             "INSERT INTO ratings (unit, task, rater, step, comment, shown, findings, at) "
             "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-            [unit.id, task, rater, step, comment, unit.shown, json.dumps(list(findings)), now],
+            [unit.id, task, rater, step, comment, unit.digest, json.dumps(list(findings)), now],
         )
 
     def undo_rating(self, number: int) -> None:

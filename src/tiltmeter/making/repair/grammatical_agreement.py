@@ -124,7 +124,7 @@ def _find_aligned_words(draft: Draft, name: str, sentence: str, aligned: Aligned
     start = draft.source[context].find(BLANK) if context is not None else 0
     end = start + len(draft.source[name])
     places = {place for place, token in enumerate(aligned.source) if token.start < end and token.end > start}
-    linked: list[Token] = [aligned.target[place] for place in sorted(aligned.linked(places, both=True))]
+    linked: list[Token] = [aligned.target[place] for place in sorted(aligned.find_linked_words(places, both=True))]
     if not linked or linked[-1].end - linked[0].start > sum(token.end - token.start + 1 for token in linked):
         return [token.text for token in linked]
     return [sentence[linked[0].start : linked[-1].end]]

@@ -20,7 +20,7 @@ class ProjectAlignment:
     pairs: int = 0
 
     @property
-    def sure(self) -> bool:
+    def is_reliable(self) -> bool:
         """Whether the aligner was trained on enough pairs for safe changes."""
         return self.pairs >= ENOUGH_PAIRS
 

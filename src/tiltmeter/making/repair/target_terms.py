@@ -67,7 +67,7 @@ def _build_finding(
     if (
         best.both
         and best.whole
-        and resources.alignment.sure
+        and resources.alignment.is_reliable
         and _compute_similarity(best.text, term) >= SURE_SIMILARITY
     ):
         reason = f"{missing}; word alignment and spelling find {best.text!r}."
@@ -145,7 +145,7 @@ def _count_usage(drafts: Sequence[Draft], resources: RepairResources) -> _WordUs
                 continue
             term, words = fold_case(draft.source[name]), [fold_case(token.text) for token in aligned.target]
             covered = _find_source_tokens(draft, name, context, aligned)
-            linked = aligned.linked(covered, both=True)
+            linked = aligned.find_linked_words(covered, both=True)
             usage.words.update(words)
             usage.linked.update((term, words[place]) for place in linked)
             for place in linked:
@@ -174,7 +174,9 @@ class _TermSearch:
     def candidates(self, *, both: bool) -> Iterator[_Candidate]:
         """Yield the sequences of words that are aligned with the source term; with `both`, in both directions."""
         target = self.aligned.target
-        linked = {place for place in self.aligned.linked(self.covered, both=both) if target[place].text != BLANK}
+        linked = {
+            place for place in self.aligned.find_linked_words(self.covered, both=both) if target[place].text != BLANK
+        }
         for run in self._split_runs(sorted(linked)):
             run = self._trim_run(run)
             start, end = self._whole(run[0], run[-1])

@@ -234,7 +234,7 @@ class Review:
             entry = self._entry(item)
             conflict = self.get_conflict(item)
             known = conflict.decisions
-            if seen is not None and seen != conflict.seen:
+            if seen is not None and seen != conflict.digest:
                 raise ConflictChangedError(item)
             if compute_outcome(self.project, entry, known).state not in ("conflict", "adjudicated"):
                 raise UsageError(f"Reviewers do not disagree on {item}; there is nothing to adjudicate.")

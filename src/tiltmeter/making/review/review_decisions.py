@@ -1,4 +1,4 @@
-"""Build the view of an item for a reviewer, and validate decisions on the item."""
+"""Build the view of an item for a reviewer, and validate decisions on the item; `review_tables` stores them."""
 
 from collections.abc import Mapping, Sequence
 
@@ -18,7 +18,7 @@ def build_review_item(
     """Return an item as a reviewer sees it; `problems` are the open problems that the queue has for the item."""
     texts = get_unreviewed_texts(project, entry.id)
     item = project.get_source_item(entry)
-    wanted = project.maker.wanted(item)
+    wanted = project.maker.list_texts_to_translate(item)
     source = {text.field: text.text for text in wanted if text.role != "filled"}
     own = [decision for decision in project.store.decisions(entry.id) if decision.reviewer == reviewer]
     return ReviewItem(

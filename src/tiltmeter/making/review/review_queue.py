@@ -194,7 +194,8 @@ class ReviewQueue:
         cached = load_problems(self._store)
         unchanged = {item for item, (key, _) in cached.items() if item in keys and key == format_key(keys[item])}
         changed = keys.keys() - unchanged - self._store.list_decided_items().keys()
-        if len(changed) <= _MANY:  # changed items are read one by one later; items with decisions keep their problems
+        # A few changed items are read one by one when the queue needs them. Items with decisions keep their problems.
+        if len(changed) <= _MANY:
             problems = {item: own for item, (_, own) in cached.items() if own}
         else:
             unchanged = set(keys)

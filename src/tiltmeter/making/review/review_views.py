@@ -86,7 +86,7 @@ class ReviewConflict:
     decisions: tuple[ReviewDecision, ...]
 
     @property
-    def seen(self) -> str:
+    def digest(self) -> str:
         """A digest of the texts and decisions. It is sent back with the adjudication, so that changes are detected."""
         content = [self.item.shown, *(str(decision.number) for decision in self.decisions)]
         return hashlib.sha256(" ".join(content).encode()).hexdigest()[:16]

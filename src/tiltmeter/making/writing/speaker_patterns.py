@@ -32,14 +32,14 @@ def load_speaker_patterns(language: str) -> SpeakerPatterns | None:
     with as_file(resource) as path:
         table = read_toml(path)
     table.reject_unknown_keys(_KEYS)
-    article = f"(?:{_join_alternatives(table.texts('articles'))}) "
-    if table.flag("article_optional", default=False):
+    article = f"(?:{_join_alternatives(table.read_texts('articles'))}) "
+    if table.read_bool("article_optional", default=False):
         article = f"(?:{article})?"
-    openings, nouns = (_join_alternatives(table.texts(key)) for key in ("openings", "nouns"))
+    openings, nouns = (_join_alternatives(table.read_texts(key)) for key in ("openings", "nouns"))
     said = rf"\b(?:{openings}) ?{article}(?:[\w-]+ ){{0,2}}(?:{nouns})\b"
     return SpeakerPatterns(
-        tuple(map(re.compile, table.texts("first_person"))),
-        (re.compile(said, re.IGNORECASE), *map(re.compile, table.texts("patterns"))),
+        tuple(map(re.compile, table.read_texts("first_person"))),
+        (re.compile(said, re.IGNORECASE), *map(re.compile, table.read_texts("patterns"))),
     )
 
 

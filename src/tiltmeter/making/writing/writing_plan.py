@@ -58,9 +58,9 @@ def read_writing_plan(path: Path, form: str) -> WritingPlan:
         raise UsageError(f"{path.parent} is not a project of written items: it has no {path.name}.")
     table = read_toml(path)
     table.reject_unknown_keys(("writers", "quota", "subjects"))
-    quota = table.integer("quota", 50, least=1)
+    quota = table.read_integer("quota", 50, least=1)
     subjects = tuple(_parse_subject(entry, quota, form) for entry in table.tables("subjects"))
-    plan = WritingPlan(table.texts("writers"), subjects)
+    plan = WritingPlan(table.read_texts("writers"), subjects)
     if not plan.subjects:
         raise DataError(f"{path} has no [[subjects]]; add at least one.")
     keys = [subject.key for subject in plan.subjects]
@@ -70,12 +70,12 @@ def read_writing_plan(path: Path, form: str) -> WritingPlan:
 
 
 def _parse_subject(table: TomlTable, quota: int, form: str) -> WritingSubject:
-    name, quota, sub = table.text("name"), table.integer("quota", quota, least=1), table.texts("sub")
+    name, quota, sub = table.read_text("name"), table.read_integer("quota", quota, least=1), table.read_texts("sub")
     if form not in ("gest", "gendered-pairs"):
         table.reject_unknown_keys(("name", "quota", "sub"))
         return WritingSubject(name, name, quota, sub=sub)
     table.reject_unknown_keys(("number", "name", "side", "quota", "sub"))
-    number, named = table.integer("number", least=1), table.text("side", "")
+    number, named = table.read_integer("number", least=1), table.read_text("side", "")
     if number > HIGHEST:
         raise table.error("number", f"a whole number from 1 to {HIGHEST:,}")
     side = next((side for side in _SIDES if side == named), None)

@@ -154,7 +154,7 @@ def _add_item(
         return WrittenItem(earlier[key], [], is_new=False)
     earlier[key] = item_id
     project.store.add_items([ProjectItem(item_id, form.part_of(item) or "", subject.key, line, line)])
-    texts = {wanted.field: wanted.text for wanted in project.maker.wanted(item)}
+    texts = {wanted.field: wanted.text for wanted in project.maker.list_texts_to_translate(item)}
     if TRANSLATION in texts:
         texts[TRANSLATION] = str(text.values.get(TRANSLATION, "")).strip()
     for field, content in texts.items():

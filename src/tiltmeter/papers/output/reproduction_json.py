@@ -11,7 +11,7 @@ from tiltmeter.printable_text import format_json
 def to_json(reproduction: Reproduction) -> str:
     """Return the whole reproduction as JSON."""
     content: dict[str, Any] = {
-        "holds": reproduction.holds,
+        "holds": reproduction.has_only_known_differences,
         "papers": {
             paper.key: {
                 "citation": paper.citation,

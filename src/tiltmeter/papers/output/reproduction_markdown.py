@@ -23,6 +23,8 @@ This page is the output of `tiltmeter reproduce all --markdown FILE`. Every numb
 from the released predictions and translations, and compared with the printed number to its last digit. If a source
 file is missing, its numbers count as not available. The files that were used are listed below. Numbers in running
 text, captions and smaller tables are recomputed from the released data, or from the tables that they summarise.
+
+The column *number* has the heads of the row and the column in the printed table, in the words of the paper.
 """
 
 
@@ -36,7 +38,7 @@ def to_markdown(reproduction: Reproduction) -> str:
     for group in list_explained_numbers(reproduction):
         tables = format_table_title(dict.fromkeys(outcome.printed.table for outcome in group.outcomes))
         parts.append(f"### {group.summary}\n")
-        parts.append(f"{group.paper}, {tables}: {_format_counts(group.outcomes)}.\n")
+        parts.append(f"This reason applies to {_format_counts(group.outcomes)} in {group.paper}, {tables}.\n")
         parts += [f"{text}\n" for text in group.evidence]
         parts += [*_format_numbers(group.outcomes, _MOST_LISTED), ""]
     parts.append("## Remarks\n")
@@ -45,7 +47,8 @@ def to_markdown(reproduction: Reproduction) -> str:
     parts.append("\n## Consistency of the printed numbers\n")
     for check in check_consistency([outcome.printed for outcome in reproduction.outcomes]):
         parts.append(
-            f"- {check.name[:1].upper()}{check.name[1:]}: true for {check.consistent:,} of {check.numbers:,} numbers."
+            f"- {check.name[:1].upper()}{check.name[1:]}: "
+            f"true for {check.consistent_count:,} of {check.numbers:,} numbers."
         )
         parts += [f"  - {describe_contradiction(contradiction)}." for contradiction in check.contradictions]
     parts += ["\n## Numbers in running text and captions\n", *_format_text_numbers(reproduction)]
@@ -56,11 +59,14 @@ def to_markdown(reproduction: Reproduction) -> str:
 
 
 def _format_summary(reproduction: Reproduction) -> Iterator[str]:
-    yield "| paper | table | | all | agree | known reason | differ | not available |"
+    yield (
+        "| paper | table | kind | printed numbers | agree | differ for a known reason | "
+        "differ without a known reason | not available |"
+    )
     yield "| --- | --- | --- | ---: | ---: | ---: | ---: | ---: |"
     for line in summarize_tables(reproduction):
         counts = " | ".join(f"{number:,}" for number in line.counts.values())
-        yield f"| {line.paper} | {line.table} | {line.kind} | {line.numbers:,} | {counts} |"
+        yield f"| {line.paper} | {line.table} | {line.kind} | {line.number_count:,} | {counts} |"
 
 
 def _format_numbers(outcomes: Sequence[ReproducedNumber], limit: int) -> Iterator[str]:
@@ -68,7 +74,7 @@ def _format_numbers(outcomes: Sequence[ReproducedNumber], limit: int) -> Iterato
     if len(values) > limit:
         values = sorted(values, key=lambda outcome: -_compute_distance(outcome))[:limit]
         yield f"The {limit} with the largest differences:\n"
-    yield "| table | number | printed | ours |"
+    yield "| table | number | printed | recomputed |"
     yield "| --- | --- | ---: | ---: |"
     for outcome in values:
         printed = outcome.printed
@@ -76,7 +82,7 @@ def _format_numbers(outcomes: Sequence[ReproducedNumber], limit: int) -> Iterato
 
 
 def _format_text_numbers(reproduction: Reproduction) -> Iterator[str]:
-    yield "| paper | place | number | printed | ours | |"
+    yield "| paper | place | number | printed | recomputed | result and source |"
     yield "| --- | --- | --- | ---: | ---: | --- |"
     for outcome in reproduction.outcomes:
         number = outcome.printed

@@ -9,6 +9,7 @@ from tiltmeter.papers.reproduction import ReproducedNumber, Reproduction, Reprod
 from tiltmeter.reports.grouping import group_by
 
 VALUE = "value"
+_NAMES_OF_OTHERS = ("interval ends", "standard errors")
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +22,7 @@ class TableSummary:
     counts: dict[ReproductionStatus, int]
 
     @property
-    def numbers(self) -> int:
+    def number_count(self) -> int:
         """The number of outcomes over all statuses."""
         return sum(self.counts.values())
 
@@ -91,4 +92,5 @@ def _count_values_and_ends(outcomes: Sequence[ReproducedNumber]) -> Iterator[tup
         yield "numbers", count_statuses(values)
     if others:
         errors = {outcome.printed.kind == "standard error" for outcome in others}
-        yield "ends, errors" if len(errors) > 1 else "errors" if True in errors else "ends", count_statuses(others)
+        kind = "interval ends and standard errors" if len(errors) > 1 else _NAMES_OF_OTHERS[True in errors]
+        yield kind, count_statuses(others)

@@ -57,7 +57,7 @@ def print_reproduction(reproduction: Reproduction, console: Console) -> None:
         console.print(Text.assemble(("* ", "cyan"), (f"{remark.paper}, {tables}: {remark.text}", "bold")))
         console.print(Text(f"  {remark.evidence}"))
     for check in check_consistency([outcome.printed for outcome in reproduction.outcomes]):
-        console.print(Text(f"* {check.name}: {check.consistent} of {check.numbers} numbers"))
+        console.print(Text(f"* {check.name}: {check.consistent_count} of {check.numbers} numbers"))
         for contradiction in check.contradictions:
             console.print(Text(f"  {describe_contradiction(contradiction)}"))
     for outcome in reproduction.outcomes:
@@ -142,13 +142,13 @@ def _print_missing(reproduction: Reproduction, console: Console) -> None:
 
 def _build_summary(reproduction: Reproduction, console: Console) -> Table:
     table = create_table(console, padding=(0, 1), edges=True)
-    for name in ("paper", "table", ""):
-        table.add_column(name, no_wrap=True)
+    for name in ("paper", "table", "kind"):
+        table.add_column(name, no_wrap=name != "kind")
     for name in ("all", "agree", "known reason", "differ", "not available"):
         table.add_column(name, justify="right")
     for line in summarize_tables(reproduction):
         counts = [
             Text(str(number), style=_COLOURS[status] if number else "dim") for status, number in line.counts.items()
         ]
-        table.add_row(line.paper, line.table, line.kind, str(line.numbers), *counts)
+        table.add_row(line.paper, line.table, line.kind, str(line.number_count), *counts)
     return table

@@ -13,12 +13,12 @@ from tiltmeter.papers.sources import (
 from tiltmeter.papers.sources.recipe import NumberSource
 
 
-def find_source(number: PrintedNumber, *, from_models: bool = False, instead: CellKey | None = None) -> NumberSource:
+def find_source(number: PrintedNumber, *, from_models: bool = False, other_cell: CellKey | None = None) -> NumberSource:
     """Return the source of a printed number.
 
-    `instead` replaces values in the cell of the number, to test whether another cell explains a difference.
+    `other_cell` has values that replace those of the number's cell, to test whether another cell explains a difference.
     """
-    cell = {**number.cell, **(instead or {})}
+    cell = {**number.cell, **(other_cell or {})}
     if number.table == TEXT:
         return text_numbers.find_source(number.paper.key, cell, from_models=from_models)
     if number.paper.key == "steinborn2022":

@@ -2,11 +2,13 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tiltmeter.datasets.name_suggestions import suggest_name
 from tiltmeter.errors import UsageError
-from tiltmeter.measures.records import Record
+from tiltmeter.measures import get_measure
+from tiltmeter.measures.pooled_rows import find_divided_rows, find_unreliable_verdict, get_pooling_key
+from tiltmeter.measures.records import OVERALL, Record
 from tiltmeter.reports.formatting import format_four_digits, format_interval
 from tiltmeter.runs.manifest import DataEntry, ModelEntry, build_model_entry
 from tiltmeter.runs.result import Result
@@ -17,7 +19,11 @@ SOURCE = "https://github.com/tiltmeter/tiltmeter"
 
 @dataclass(frozen=True, slots=True)
 class ExportedModel:
-    """A model, its entry in the manifest, and its records: those over all items, with an interval."""
+    """A model, its entry in the manifest, and its records: those over all items, with an interval.
+
+    Sites rank models by exported numbers. Therefore measures of bias are exported by part only if a run is judged part
+    by part, and a number that cannot be ordered has the verdict on its row.
+    """
 
     model: str
     entry: ModelEntry
@@ -39,6 +45,13 @@ def select_model(result: Result, model: str | None) -> ExportedModel:
         record
         for record in result.records
         if record.model == model and record.view == "all" and record.low is not None and record.high is not None
+    ]
+    divided = find_divided_rows(result.records)
+    records = [
+        replace(record, verdict=find_unreliable_verdict(record, result.records) or record.verdict)
+        for record in records
+        if not (record.part == OVERALL and get_measure(record.measure).is_about_bias)
+        or get_pooling_key(record) not in divided
     ]
     if not records:
         raise UsageError(f"The run has no results with intervals over all items for {model}; nothing can be exported.")

@@ -1,4 +1,7 @@
-"""Forest plots: the value and interval of each group of items; a group is, for example, a bias type."""
+"""Forest plots: the value and interval of each group of items; a group is, for example, a bias type.
+
+This module arranges the rows; `chart_elements` draws points and intervals.
+"""
 
 from collections.abc import Sequence
 from functools import partial

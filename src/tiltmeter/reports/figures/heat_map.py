@@ -6,6 +6,7 @@ import altair as alt
 
 from tiltmeter.measures import get_measure, select_deciding_record
 from tiltmeter.measures.records import Record
+from tiltmeter.measures.verdict import UNRELIABLE_KINDS
 from tiltmeter.reports.figures.chart_elements import (
     build_table,
     build_tooltips,
@@ -20,9 +21,8 @@ from tiltmeter.reports.language_overview import FEWEST_LANGUAGES
 from tiltmeter.reports.record_rows import build_rows, select_summary_rows
 from tiltmeter.reports.style import AGAINST, EVEN, TOWARDS
 
-_UNRELIABLE_VERDICTS = ("not interpretable", "contradictory")
 _MOST_COLUMNS = 12  # with more languages than this, the languages are rows
-_MARKS = {"significant": " •", **dict.fromkeys(_UNRELIABLE_VERDICTS, " ?")}
+_MARKS: dict[str, str] = {"significant": " •", **dict.fromkeys(UNRELIABLE_KINDS, " ?")}
 
 
 def draw_heat_map(records: Sequence[Record]) -> Chart:
@@ -37,7 +37,7 @@ def draw_heat_map(records: Sequence[Record]) -> Chart:
     frame = build_table(
         records,
         cell=lambda r: measure.number(r.value) + _MARKS.get(r.verdict.kind if r.verdict else "", ""),
-        shade=lambda r: measure.ideal if r.verdict and r.verdict.kind in _UNRELIABLE_VERDICTS else r.value,
+        shade=lambda r: measure.ideal if r.verdict and not r.verdict.is_reliable else r.value,
         verdict=lambda r: r.verdict.words if r.verdict else "",
     )
     scale = alt.Scale(
@@ -82,7 +82,7 @@ def draw_heat_figure(data: FigureData) -> Iterator[Figure]:
         f"{axis[0].upper()}{axis[1:]}; {measure.ideal or 0.0:g} is no bias. Orange is towards stereotypes, "
         "blue against them; a dot marks a significant bias."
     )
-    if any(r.verdict is not None and r.verdict.kind in _UNRELIABLE_VERDICTS for r in decisive):
+    if any(r.verdict is not None and not r.verdict.is_reliable for r in decisive):
         caption += " A question mark means not interpretable, or contradictory parts."
     if len({key[1:] for key in by_panel}) > 1:
         caption += " Models of different kinds or protocols are in separate panels: their numbers are not comparable."

@@ -3,12 +3,13 @@
 from collections.abc import Sequence
 
 from tiltmeter.measures import get_measure, select_deciding_record
+from tiltmeter.measures.pooled_rows import find_divided_rows
 from tiltmeter.measures.records import OVERALL, Record
 from tiltmeter.reports.figures.chart_elements import Domain, get_comparison_key
 from tiltmeter.reports.figures.figure import Panel
 from tiltmeter.reports.figures.forest import draw_forest
 from tiltmeter.reports.language_names import get_language_name
-from tiltmeter.reports.record_rows import build_rows, get_first_record, group_records, is_contradictory, is_pooled
+from tiltmeter.reports.record_rows import build_rows, group_records, is_pooled
 
 
 def describe_incomparable_models(records: Sequence[Record]) -> str:
@@ -25,13 +26,11 @@ def select_primary_records(records: Sequence[Record], view: str) -> list[Record]
     """Return the primary records of a view: the records that decide the verdicts.
 
     For each model and language these are the pooled records. The records of the single parts are returned instead if
-    there are no pooled records, or if the parts contradict each other.
+    there are no pooled records, or if a pooled record is judged part by part.
     """
     decisive = [record for row in build_rows(records, view) if (record := select_deciding_record(row)) is not None]
     unpooled = {
-        (get_first_record(row).model, get_first_record(row).language)
-        for row in build_rows(records)
-        if is_contradictory(row)
+        (model, language) for model, _, language, _, in_view, _ in find_divided_rows(records) if in_view == "all"
     }
     whole = {(r.model, r.language) for r in decisive if r.part == OVERALL} - unpooled
     decisive = [r for r in decisive if (r.part == OVERALL) == ((r.model, r.language) in whole)]

@@ -7,13 +7,17 @@ from markupsafe import Markup
 
 from tiltmeter.measures import Measure, get_measure, select_deciding_record
 from tiltmeter.measures.measure import name_clusters
+from tiltmeter.measures.verdict_rule import count_test_families
 from tiltmeter.reports import provenance
 from tiltmeter.reports.combined_runs import CombinedRuns
+from tiltmeter.reports.error_rates import describe_family_count, list_look_notes
+from tiltmeter.reports.factor_notes import describe_dominant_factors
 from tiltmeter.reports.page_templates import load_template
-from tiltmeter.reports.record_rows import build_rows
+from tiltmeter.reports.record_rows import build_rows, group_records
 from tiltmeter.reports.sections.report_section import RenderedSection, ReportContent, ReportSection
 from tiltmeter.runs.file_digests import describe_changed_files
 from tiltmeter.runs.manifest import Manifest, Statistics
+from tiltmeter.runs.measurement import read_families
 from tiltmeter.runs.result import Result
 from tiltmeter.runs.sample_notes import list_sample_notes
 
@@ -23,12 +27,15 @@ def render(content: ReportContent) -> Iterator[RenderedSection]:
     combined = content.gathered
     manifests = [manifest for _, manifest in combined.runs]
     samples = (note for manifest in manifests for note in list_sample_notes(manifest.data, None, combined.benchmarks))
+    looks = (note for manifest in manifests for note in list_look_notes(manifest.looks, combined.benchmarks))
     html = load_template("method.html.jinja").render(
         definitions=provenance.list_definitions(combined.records),
         statistics=manifests[0].statistics if manifests else Statistics(),
-        clusters=_list_clusters(combined),
+        factors=_list_factors(combined),
+        dominant=_describe_dominant_factors(combined),
         violations=_list_violations(combined),
-        samples=list(dict.fromkeys(samples)),
+        samples=list(dict.fromkeys([*samples, *looks])),
+        error_rate=_describe_error_rate(content),
         data_sets=provenance.describe_data_sets((section.name for section in content.benchmarks), manifests),
         runs=[
             _describe_run(name, manifest, result)
@@ -56,8 +63,18 @@ def _list_primary_measures(combined: CombinedRuns) -> list[Measure]:
     return [get_measure(name) for name in dict.fromkeys(record.measure for record in records if record is not None)]
 
 
-def _list_clusters(combined: CombinedRuns) -> list[str]:
-    """Return a noun for each kind of cluster; the intervals account for the correlation of items in a cluster."""
+def _describe_dominant_factors(combined: CombinedRuns) -> list[str]:
+    """Return a sentence for each model, benchmark and factor that dominates intervals."""
+    groups = group_records(combined.records, "model", "benchmark")
+    return [
+        f"{model} on {benchmark}: {note}"
+        for (model, benchmark), records in groups
+        for note in describe_dominant_factors(records)
+    ]
+
+
+def _list_factors(combined: CombinedRuns) -> list[str]:
+    """Return a noun for each factor that items share and that intervals account for."""
     columns = dict.fromkeys(
         name
         for measure in _list_primary_measures(combined)
@@ -65,6 +82,16 @@ def _list_clusters(combined: CombinedRuns) -> list[str]:
         if name in combined.scores and combined.scores[name].nunique() > 1
     )
     return [name_clusters([name], 1) for name in columns]
+
+
+def _describe_error_rate(content: ReportContent) -> str:
+    """Return a sentence with the number of test families and the rate of false claims of all runs."""
+    return describe_family_count(
+        sum(
+            count_test_families(result.records, read_families(result.manifest.statistics.families))
+            for _, result in content.runs
+        )
+    )
 
 
 def _list_violations(combined: CombinedRuns) -> Sequence[str]:

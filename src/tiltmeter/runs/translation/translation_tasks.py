@@ -93,7 +93,7 @@ class TranslationTarget:
         return [text for task in self.tasks if direction in (None, task.direction) for text in task.texts()]
 
     def limit_items(self, limit: int | None) -> "TranslationTarget":
-        """Return the target with at most `limit` items in each task."""
+        """Return a copy of the translation target in which each task has at most `limit` items."""
         if limit is not None and limit < 1:
             raise UsageError(f"The limit is {limit} items; --limit must be at least 1.")
         tasks = (replace(task, portion=limit_items(task.portion, limit)) for task in self.tasks)

@@ -46,7 +46,7 @@ def find_usual_words(items: Sequence[WinoMTItem], aligned: Sequence[AlignedPair]
     counts: dict[str, Counter[str]] = defaultdict(Counter)
     sentences = Counter(item.entity for item in items)
     for item, pair in zip(items, aligned, strict=True):
-        linked = pair.linked(find_entity_tokens(item), both=True)
+        linked = pair.find_linked_words(find_entity_tokens(item), both=True)
         counts[item.entity].update({_stem_word(pair.target[place]) for place in linked})
     return {
         entity: {stem for stem, count in stems.items() if count >= max(_OFTEN, _USUAL * sentences[entity])}
@@ -67,7 +67,7 @@ def read_gender(
     If no linked word has one of the `usual` stems, the words of the translation with a usual stem are used instead.
     """
     entity = find_entity_tokens(item)
-    linked = aligned.linked(entity, both=True) or aligned.linked(entity, both=False)
+    linked = aligned.find_linked_words(entity, both=True) or aligned.find_linked_words(entity, both=False)
     known = {place for place, token in enumerate(aligned.target) if _stem_word(token) in usual}
     if not linked & known:
         linked = known or linked

@@ -109,7 +109,7 @@ def build_conflict_page(conflict: ReviewConflict, count: int, written: Mapping[s
         )
         for field in view.source
     ]
-    return ConflictPage(view.item, view.subject, conflict.seen, conflict.decisions, texts, count, written)
+    return ConflictPage(view.item, view.subject, conflict.digest, conflict.decisions, texts, count, written)
 
 
 def _reveal_conflict(

@@ -89,7 +89,7 @@ def _render_page(request: Request) -> Response:
 
 
 def _explain_missing_model() -> str:
-    """Return the reason why the embedded model is not available; empty if the model is available."""
+    """Return the reason why the built-in model is not available; empty if the model is available."""
     try:
         find_checkpoint(EMBEDDED)
     except TiltmeterError as error:

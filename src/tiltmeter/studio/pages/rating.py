@@ -50,7 +50,9 @@ def _render_rating(request: Request) -> Response:
 
 def _render_unit(request: Request, notice: str, template: str = "review_rating.html.jinja") -> Response:
     name = require_person(request)
-    page = run_in_project(request, lambda session: session.rate(lambda rating: build_rating_page(rating, name)))
+    page = run_in_project(
+        request, lambda session: session.run_with_rating_session(lambda rating: build_rating_page(rating, name))
+    )
     return responses.render_fragment(
         request,
         template,
@@ -69,7 +71,7 @@ def _store_rating(request: Request, values: Mapping[str, str]) -> Response:
     proposed = {field: text for field, text in select_fields(values, "text:").items() if text.strip()}
     run_in_project(
         request,
-        lambda session: session.rate(
+        lambda session: session.run_with_rating_session(
             lambda rating: rating.rate(
                 name, unit, task, number, values.get("comment", ""), proposed=proposed, replaces=True
             )
@@ -80,7 +82,7 @@ def _store_rating(request: Request, values: Mapping[str, str]) -> Response:
 
 def _undo_rating(request: Request) -> Response:
     name = require_person(request)
-    undone = run_in_project(request, lambda session: session.rate(lambda rating: rating.undo(name)))
+    undone = run_in_project(request, lambda session: session.run_with_rating_session(lambda rating: rating.undo(name)))
     return _render_unit(request, f"The rating of {undone.unit} in {undone.task} is withdrawn.")
 
 

@@ -59,7 +59,7 @@ def _keep_services_running(studio: "Studio") -> Iterator[None]:
     """At the start of the studio, delete old runs in the trash; at its end, stop the creation of reports."""
     index = RunIndex(studio.workspace, studio.jobs.list_busy_folders)
     state = _STATES[studio] = _RunsState(index, RunTrash(index))
-    state.trash.empty()
+    state.trash.delete_expired_runs()
     try:
         yield
     finally:

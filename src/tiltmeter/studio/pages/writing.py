@@ -41,7 +41,7 @@ class SubjectLine:
     written: int
 
     @property
-    def left(self) -> int:
+    def remaining_count(self) -> int:
         """Return the number of items that this writer still has to write about the subject."""
         return max(0, self.subject.quota - self.written)
 
@@ -85,7 +85,7 @@ def _render_subjects(
     lines, is_writer = run_in_project(request, count_items)
     chosen = next((line for line in lines if line.subject.key == about), None)
     if chosen is None and is_writer:
-        chosen = next((line for line in lines if line.left), lines[0])
+        chosen = next((line for line in lines if line.remaining_count), lines[0])
     return responses.render_fragment(
         request,
         template,

@@ -127,7 +127,8 @@
     const key = (model) => column.byModel.get(model)?.[field];
     return models.sort((a, b) => {
       const [left, right] = [key(a), key(b)];
-      if (left === undefined || right === undefined) return (left === undefined) - (right === undefined) || a - b;
+      // Models without a value, or without a distance because the value has no order, are last.
+      if (left == null || right == null) return (left == null) - (right == null) || a - b;
       return sign * (left - right) || a - b;
     });
   }
