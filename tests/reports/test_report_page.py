@@ -152,7 +152,7 @@ def test_a_sample_is_called_a_sample() -> None:
 def test_the_rule_is_explained(page: str) -> None:
     text = method(page)
     assert_mentions(text, "Holm's correction", "No bias beyond", "Inconclusive", "Too few items", "Not interpretable")
-    assert_mentions(text, "the same target", "a cluster")
+    assert_mentions(text, "what items share", "target")
 
 
 def test_the_sentences_are_packed_away(page: str) -> None:

@@ -28,6 +28,8 @@ SCORE_COLUMNS = [
     "score",
     "bias_type",
     "target",
+    "stereotype_word",
+    "anti_stereotype_word",
     "length_difference",
     "protocol",
 ]
