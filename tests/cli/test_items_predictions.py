@@ -73,10 +73,10 @@ def test_protocols_and_copies_of_one_model_count_once(
 def test_nothing_usable_is_an_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert command(monkeypatch, "items", "--predictions", str(tmp_path)) == 2
+    assert command(monkeypatch, "items", "--predictions", str(tmp_path), "--on", "starter") == 2
     assert_mentions(capsys.readouterr().err, str(tmp_path), ".json")
     (tmp_path / "torn_en.json").write_text("{", encoding="utf-8")
-    assert command(monkeypatch, "items", "--predictions", str(tmp_path)) == 2
+    assert command(monkeypatch, "items", "--predictions", str(tmp_path), "--on", "starter") == 2
     assert_mentions(capsys.readouterr().err, "torn_en.json", "None of the 1 file")
 
 
