@@ -50,7 +50,7 @@ from tiltmeter.measures.choice_measures import (
     WITH_NEUTRAL,
 )
 from tiltmeter.measures.estimates import Estimate, Interval, Share
-from tiltmeter.measures.factors import Factors, Labels, build_factors, list_factor_columns
+from tiltmeter.measures.factors import Factors, Labels, read_factors
 from tiltmeter.measures.measure import Measure
 from tiltmeter.measures.missing_answers import PartialEstimate, fill_missing_shares, round_missing_shares
 from tiltmeter.measures.missing_gaps import GENDER_REFUSALS
@@ -106,7 +106,7 @@ class _ItemChoices(RecordKey):
         return replace(self, roles=self.roles[mask], labels=self.labels[mask])
 
     def factors(self, mask: NDArray[np.bool_]) -> Factors | None:
-        factors = build_factors(list_factor_columns(self.labels, FACTORS), FACTORS)
+        factors = read_factors(self.labels, FACTORS)
         return None if factors is None else factors.where(mask)
 
     def get_share(self, prefix: str, *roles: str) -> Floats:

@@ -96,9 +96,10 @@ def build_factors(columns: Mapping[str, Labels], names: Iterable[str]) -> Factor
     return Factors.from_labels(used) if used else None
 
 
-def list_factor_columns(rows: pd.DataFrame, names: Iterable[str]) -> dict[str, Labels]:
-    """Return the columns of a table that are factors, by name."""
-    return {name: rows[name].to_numpy(dtype=object) for name in names if name in rows.columns}
+def read_factors(rows: pd.DataFrame, names: Iterable[str]) -> Factors | None:
+    """Return the factors in the columns of a table with a row for each item (see `build_factors`)."""
+    columns = {name: rows[name].to_numpy(dtype=object) for name in names if name in rows.columns}
+    return build_factors(columns, columns)
 
 
 def _encode(labels: Labels) -> Codes:

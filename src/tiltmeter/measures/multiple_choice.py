@@ -26,7 +26,7 @@ from tiltmeter.measures import choices
 from tiltmeter.measures.association import TIES
 from tiltmeter.measures.choice_measures import CHOSEN
 from tiltmeter.measures.estimates import Estimate, Interval, Mean, PairedMean, Share
-from tiltmeter.measures.factors import Factors, Labels, build_factors, list_factor_columns
+from tiltmeter.measures.factors import Factors, Labels, read_factors
 from tiltmeter.measures.item_contributions import weigh_difference
 from tiltmeter.measures.measure import Measure
 from tiltmeter.measures.missing_answers import PartialEstimate, round_missing_shares
@@ -203,7 +203,7 @@ def _build_items(rows: pd.DataFrame, key: RecordKey) -> _Items | None:
         {role: table[name].to_numpy(dtype=np.float64) for role, name in ANSWERS.items()},
         round_missing_shares(np.asarray(missing, dtype=np.float64)),
         labels["correct"].to_numpy(dtype=object),
-        build_factors(list_factor_columns(labels, FACTORS), FACTORS),
+        read_factors(labels, FACTORS),
         {view: labels[view].to_numpy(dtype=object) for view in views},
         chat,
     )
@@ -218,7 +218,7 @@ def _build_refusal_records(rows: pd.DataFrame, key: RecordKey, intervals: bool) 
     weights = weigh_difference(correct, *_SIDES)
     percentages = [float(refused[correct == side].mean()) for side in _SIDES]
     means = np.select([correct == side for side in _SIDES], percentages, refused)
-    factors = build_factors(list_factor_columns(refusals, FACTORS), FACTORS)
+    factors = read_factors(refusals, FACTORS)
     error = compute_standard_error(weights * (refused - means), factors)
     if error.value:
         estimate = Mean(float(weights @ refused), error)

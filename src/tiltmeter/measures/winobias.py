@@ -17,7 +17,7 @@ import pandas as pd
 from tiltmeter.errors import DataError
 from tiltmeter.measures.bootstrap import RESAMPLES
 from tiltmeter.measures.estimates import Mean, Ratio
-from tiltmeter.measures.factors import build_factors, list_factor_columns
+from tiltmeter.measures.factors import read_factors
 from tiltmeter.measures.gest import AS_PUBLISHED, G_S
 from tiltmeter.measures.gest_measures import GEST_MEASURES, OCCUPATION_FACTORS
 from tiltmeter.measures.records import (
@@ -115,7 +115,7 @@ def _estimate_rate(rows: pd.DataFrame, male_sign: int, female_sign: int) -> Rati
         if sign:
             log += sign * float(scores[side].mean())
             influence[side] = sign * (scores[side] - scores[side].mean()) / side.sum()
-    factors = build_factors(list_factor_columns(rows, OCCUPATION_FACTORS), OCCUPATION_FACTORS)
+    factors = read_factors(rows, OCCUPATION_FACTORS)
     return Ratio(
         Mean(log, compute_standard_error(influence, factors, rows["occupation_gender"].to_numpy(dtype=object)))
     )

@@ -16,7 +16,7 @@ import pandas as pd
 from tiltmeter.errors import DataError
 from tiltmeter.forms.winomt import ANTI, FEMALE, GENDERS, MALE, NEITHER, PRO, STEREOTYPICAL
 from tiltmeter.measures.estimates import PERCENT, Estimate, Mean, Share
-from tiltmeter.measures.factors import Factors, Labels, build_factors, list_factor_columns
+from tiltmeter.measures.factors import Factors, Labels, read_factors
 from tiltmeter.measures.item_contributions import ItemValues, scale_role, weigh_difference
 from tiltmeter.measures.measure import Measure
 from tiltmeter.measures.records import (
@@ -154,7 +154,7 @@ class _People(RecordKey):
 
     def records(self, rows: pd.DataFrame, margin: float | None, *, intervals: bool) -> Iterator[Record]:
         """Yield the records of items; `rows` has a row for each item and a column for each role."""
-        factors, strata = build_factors(list_factor_columns(rows, FACTORS), FACTORS), get_strata(rows)
+        factors, strata = read_factors(rows, FACTORS), get_strata(rows)
         right = 100 * rows[RIGHT].to_numpy(dtype=float)
         genders = {
             gender: compute_f1(
