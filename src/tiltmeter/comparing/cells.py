@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from tiltmeter.datasets.name_suggestions import suggest_name
 from tiltmeter.errors import DataError, UsageError
-from tiltmeter.forms import get_forms
+from tiltmeter.forms import list_hidden_attributes
 from tiltmeter.measures import find_module_scale, list_comparable_quantities
 from tiltmeter.measures.factors import Factors, Labels, build_factors
 from tiltmeter.measures.measure import ItemScale, Quantity
@@ -158,7 +158,7 @@ class Cell:
     def get_attributes(self, item: tuple[str, str]) -> dict[str, str]:
         """Return the attributes of an item, such as bias type and target, except its translation and hidden ones."""
         row = self._find_row(item)
-        hidden = {ITEM_TRANSLATION, *(name for form in get_forms().values() for name in form.hidden)}
+        hidden = {ITEM_TRANSLATION, *list_hidden_attributes()}
         names = [name for name in self.attributes.columns if name not in hidden]
         values: dict[str, Any] = {name: self.attributes[name].iat[row] for name in names}
         return {name: str(value) for name, value in values.items() if not pd.isna(value)}

@@ -27,6 +27,7 @@ __all__ = [
     "get_form",
     "get_forms",
     "get_item_form",
+    "list_hidden_attributes",
 ]
 
 
@@ -34,6 +35,12 @@ __all__ = [
 def get_forms() -> dict[str, Form[Any]]:
     """Return a mapping from names to all forms."""
     return load_components("forms", find_package_objects(__name__, "FORM"), Form, lambda form: str(form.name))
+
+
+@cache
+def list_hidden_attributes() -> frozenset[str]:
+    """Return the attributes of all forms that only identify what items share; outputs do not show them."""
+    return frozenset(name for form in get_forms().values() for name in form.hidden)
 
 
 def get_form(name: str) -> Form[Any]:

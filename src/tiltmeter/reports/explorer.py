@@ -49,7 +49,7 @@ import pandas as pd
 from tiltmeter.benchmarks.forced_choice.choice_scores import SHARE
 from tiltmeter.comparing.cells import ITEM_TRANSLATION, list_attribute_columns
 from tiltmeter.errors import UsageError
-from tiltmeter.forms import ItemText, get_forms
+from tiltmeter.forms import ItemText, get_forms, list_hidden_attributes
 from tiltmeter.measures import find_module_scale, is_measure_module
 from tiltmeter.measures.factors import Labels
 from tiltmeter.measures.item_contributions import StrengthUnit
@@ -210,8 +210,8 @@ def _list_text_roles(spec: _ScoreSpec, texts: Iterable[ItemText]) -> tuple[str, 
 
 def _list_filter_attributes(rows: pd.DataFrame) -> list[str]:
     """Return the attributes for the filters: the attributes of the items' form, except for numbers and hidden ones."""
-    unlisted = {name for form in get_forms().values() for name in (*form.numbers, *form.hidden)}
-    hidden = {*unlisted, *list_name_columns().values(), ITEM_TRANSLATION}
+    numbers = {name for form in get_forms().values() for name in form.numbers}
+    hidden = {*numbers, *list_hidden_attributes(), *list_name_columns().values(), ITEM_TRANSLATION}
     return [name for name in list_attribute_columns(rows) if name not in hidden]
 
 
