@@ -55,11 +55,8 @@ def classes(scene: Scene, address: str) -> dict[str, Callable[[], Iterator[Case]
     }
 
 
-def prepared(root: Path, *, many: bool) -> Scene:
-    """Prepare the scene with a project and a filled cache, and shorten the pauses between retries.
-
-    For many calls, all modules are imported in advance, which takes as long as a dozen calls.
-    """
+def prepared(root: Path) -> Scene:
+    """Prepare the scene with a project and a filled cache, and shorten the pauses between retries."""
     os.environ.update(TILTMETER_CACHE=str(root / "cache"), HF_HUB_OFFLINE="1", COLUMNS="200")
     retries.PAUSES = (0.01,)
     http_download.PAUSES = (0.01,)
@@ -67,13 +64,15 @@ def prepared(root: Path, *, many: bool) -> Scene:
     in_fork(lambda: make_scene(scene))
     in_fork(lambda: _make_project(scene))
     in_fork(lambda: many_runs.make_many(scene))
-    if not many:
-        return scene
+    return scene
+
+
+def import_modules(scene: Scene) -> None:
+    """Import all modules in advance, which takes as long as a dozen calls."""
     import_what_it_imports(lambda: _use(scene))
     # The scripts of reports are the same for all reports; loading them starts threads.
     scripts = in_fork(report_page._bundle_vega)
     report_page._bundle_vega = lambda: scripts  # type: ignore[assignment]
-    return scene
 
 
 def _make_project(scene: Scene) -> None:
@@ -135,7 +134,7 @@ def main() -> int:
         Path(root).chmod(0o755)
         server, address = served()
         try:
-            failed = counted(prepared(Path(root), many=given.share > 0.05), address, given)
+            failed = counted(prepared(Path(root)), address, given)
         finally:
             os.kill(server, signal.SIGKILL)
             os.waitpid(server, 0)
@@ -147,6 +146,7 @@ def counted(scene: Scene, address: str, given: argparse.Namespace) -> int:
     chance = random.Random(given.seed)
     total: Counter[str] = Counter()
     everything: list[Case] = []
+    imported = False
     print(
         f"{'class':<20}{'kinds':>6}{'run':>6}", *(f"{end:>13}" for end in (*GOOD, *FAILURES)), f"{'longest':>9}", sep=""
     )
@@ -156,6 +156,10 @@ def counted(scene: Scene, address: str, given: argparse.Namespace) -> int:
         kinds = list(make())
         chosen = [case for case in kinds if chance.random() < given.share and given.only in case.name]
         everything += chosen
+        # Another user may not be able to read the folder of the packages.
+        if not imported and (given.share > 0.05 or any(case.user is not None for case in chosen)):
+            import_modules(scene)
+            imported = True
         ends: Counter[str] = Counter()
         longest = 0.0
         for number, case in enumerate(chosen):

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from perf.simulations.populations import Shape, term_rates
+from perf.simulations.populations import Shape, build_term_factor, term_rates
 from perf.simulations.runner import Rng, Setting, Simulate, Table, each
 from perf.simulations.verdicts import LANGUAGES, PARTS, Case, Row, record
 from tiltmeter.measures.association import SS
@@ -44,7 +44,7 @@ def looks(sizes: Sequence[int], correlation: float) -> Simulate:
         for number, items in enumerate(sizes):
             chosen = order[:items]
             row = Row(Case(), PARTS[0], "all", "all", Shape(str(items), items), 50.0)
-            tested = record(row, SS, Share.from_values(values[chosen], full.codes[chosen]))
+            tested = record(row, SS, Share.from_values(values[chosen], build_term_factor(full.codes[chosen])))
             look = Look("m", "stereoset", PARTS[0], "en", "published", items, tuple(sizes[:number]), items == full.n)
             outcome["corrected"] |= _is_significant(assign_verdicts([tested], looks=index_looks([look])))
             outcome["not corrected"] |= _is_significant(assign_verdicts([tested]))

@@ -20,7 +20,7 @@ def clustered(rng: np.random.Generator, clusters: int, per: int, share: float) -
 
 def factors_of(*codes: np.ndarray) -> Factors:
     """Factors with these cluster indexes."""
-    return Factors.from_labels({str(number): labels.astype(object) for number, labels in enumerate(codes)})
+    return Factors.from_labels({f"factor {number}": labels.astype(object) for number, labels in enumerate(codes)})
 
 
 def test_independent_items_have_the_interval_of_fisher() -> None:

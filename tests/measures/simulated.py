@@ -39,15 +39,19 @@ def as_factor(labels: Labels, name: str = "target") -> Factors:
 
 
 def naive_df(groups: Labels, design_effect: float) -> float:
-    """Satterthwaite's effective number of clusters of unequal size, minus 1.
+    """The degrees of freedom of Bell and McCaffrey for the cluster-robust variance of a mean.
 
-    The variance of a cluster with n items is n + n (n - 1) r; r is the correlation that has this design effect.
+    The variance of the sum of a cluster with n items is n + n (n - 1) r; r is the correlation that has this design
+    effect. The robust variance is a quadratic form of the sums after subtraction of the mean.
     """
-    sizes = list(Counter(groups.tolist()).values())
-    pairs = sum(n * (n - 1) for n in sizes)
-    r = min(1.0, max(0.0, (design_effect - 1) * sum(sizes) / pairs))
-    variances = [n + n * (n - 1) * r for n in sizes]
-    return max(1.0, sum(variances) ** 2 / sum(v**2 for v in variances) - 1)
+    sizes = np.array(list(Counter(groups.tolist()).values()), dtype=float)
+    pairs = float(np.sum(sizes * (sizes - 1)))
+    r = min(1.0, max(0.0, (design_effect - 1) * sizes.sum() / pairs)) if pairs else 0.0
+    variances = np.diag(sizes + sizes * (sizes - 1) * r)
+    centre = np.eye(len(sizes)) - np.outer(sizes / sizes.sum(), np.ones(len(sizes)))
+    covariance = centre @ variances @ centre.T
+    df = np.trace(covariance) ** 2 / np.trace(covariance @ covariance)
+    return float(np.clip(df, 1.0, max(1, len(sizes) - 1)))
 
 
 def two_answers(

@@ -30,14 +30,14 @@ def compute_correlation_interval(left: Floats, right: Floats, factors: Factors |
     if len(left) < FEWEST or np.isnan(z):
         return None
     half = float(stdtrit(np.inf, 0.5 + LEVEL / 2)) / math.sqrt(len(left) - 3)
-    for names, codes in factors.codes.items() if factors is not None else ():
-        clusters, sizes = np.unique(codes, return_inverse=True, return_counts=True)[1:]
-        if len(names) > 1 or len(sizes) == len(left):
+    for codes in factors.codes.values() if factors is not None else ():
+        count = int(codes.max(initial=-1)) + 1
+        if count == len(left):
             continue
-        if len(sizes) < FEWEST:
+        if count < FEWEST:
             return None
-        error = _compute_jackknife_error(left, right, clusters)
-        half = max(half, float(stdtrit(len(sizes) - 1, 0.5 + LEVEL / 2)) * error)
+        error = _compute_jackknife_error(left, right, codes)
+        half = max(half, float(stdtrit(count - 1, 0.5 + LEVEL / 2)) * error)
     return math.tanh(z - half), math.tanh(z + half)
 
 

@@ -4,9 +4,8 @@ Items with the same label of a factor are correlated. An item belongs to several
 StereoSet, to its target term and to its two words. `standard_errors` accounts for all of them.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -21,41 +20,39 @@ Codes = NDArray[np.intp]
 class Factors:
     """The clusters of items by factor.
 
-    `labels` maps the name of a factor to the label of each item. `codes` maps the names of one or more factors to the
-    index of each item's cluster: the items that share the labels of all these factors. Indexes start at 0 and have no
-    gaps. An item without a label (None, NaN or "") is a cluster of its own.
+    `labels` maps the name of a factor to the label of each item. `codes` maps it to the index of each item's cluster;
+    indexes start at 0 and have no gaps. An item without a label (None, NaN or "") is a cluster of its own.
 
     >>> words = np.array(["kind", "kind", None], dtype=object)
     >>> targets = np.array(["nurse", "cook", "cook"], dtype=object)
     >>> factors = Factors.from_labels({"word": words, "target": targets})
-    >>> factors.codes["word",].tolist(), factors.codes["word", "target"].tolist()
-    ([0, 0, 1], [0, 1, 2])
+    >>> factors.codes["word"].tolist(), factors.codes["target"].tolist()
+    ([0, 0, 1], [0, 1, 1])
     """
 
     labels: Mapping[str, Labels]
-    codes: Mapping[tuple[str, ...], Codes]
+    codes: Mapping[str, Codes]
 
     @classmethod
     def from_labels(cls, labels: Mapping[str, Labels]) -> "Factors":
         """Build factors from the labels of items."""
-        single = {name: _encode(values) for name, values in labels.items()}
-        return cls(labels, {names: _intersect([single[name] for name in names]) for names in _list_subsets(single)})
+        return cls(labels, {name: _encode(values) for name, values in labels.items()})
 
     def where(self, rows: NDArray[np.bool_] | Codes) -> "Factors":
         """Select items by a mask or by their indexes."""
         return Factors(
             {name: labels[rows] for name, labels in self.labels.items()},
-            {names: _number(codes[rows]) for names, codes in self.codes.items()},
+            {name: _number(codes[rows]) for name, codes in self.codes.items()},
         )
 
     def are_shared(self) -> bool:
         """Tell whether two items are in the same cluster of a factor."""
-        return any(codes.max(initial=-1) + 1 < len(codes) for names, codes in self.codes.items() if len(names) == 1)
+        return any(codes.max(initial=-1) + 1 < len(codes) for codes in self.codes.values())
 
     def without(self, *dropped: str) -> "Factors | None":
         """Return the factors without those with these names; None if no factor remains."""
         labels = {name: labels for name, labels in self.labels.items() if name not in dropped}
-        codes = {names: codes for names, codes in self.codes.items() if not set(names) & set(dropped)}
+        codes = {name: self.codes[name] for name in labels}
         return Factors(labels, codes) if labels else None
 
     def join(self, other: "Factors") -> "Factors":
@@ -69,20 +66,6 @@ class Factors:
     def _list(self, name: str) -> Labels:
         n = len(next(iter(self.labels.values())))
         return self.labels.get(name, np.full(n, None, dtype=object))
-
-
-def _list_subsets(names: Iterable[str]) -> Iterator[tuple[str, ...]]:
-    ordered = tuple(names)
-    for size in range(1, len(ordered) + 1):
-        yield from combinations(ordered, size)
-
-
-def _intersect(codes: Sequence[Codes]) -> Codes:
-    """Return the index of each item's cluster if items of one cluster share the clusters of all factors."""
-    joint = codes[0]
-    for more in codes[1:]:
-        joint = _number(joint * (int(more.max(initial=0)) + 1) + more)
-    return joint
 
 
 def _number(labels: NDArray[Any]) -> Codes:

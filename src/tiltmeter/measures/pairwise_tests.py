@@ -16,9 +16,8 @@ from tiltmeter.measures.estimates import LEVEL
 from tiltmeter.measures.factors import Codes, Factors, Labels
 from tiltmeter.measures.measure import Quantity
 from tiltmeter.measures.standard_errors import (
-    FEWEST_CLUSTERS,
     Floats,
-    compute_effective_clusters,
+    compute_cluster_df,
     get_cluster_strata,
 )
 
@@ -97,34 +96,22 @@ def _compute_variances(
     independent, df = _compute_strata_variances(left, right, strata)
     if factors is None:
         return independent, df, np.ones_like(independent)
-    together, total, dominant = np.zeros_like(independent), independent, np.full_like(independent, -np.inf)
-    counts = {names: int(codes.max(initial=-1)) + 1 for names, codes in factors.codes.items()}
-    shared = {names: min(count, FEWEST_CLUSTERS) for names, count in counts.items() if _is_shared(names, count, left)}
-    for names, codes in factors.codes.items():
-        variance, own_df = _compute_grouped_variances(left, right, codes, strata, independent)
-        together += (-1) ** (len(names) + 1) * variance
-        if names in shared:
-            floored = np.maximum(independent, variance)
-            total = np.maximum(total, floored)
-            if shared[names] == min(shared.values()):
-                dominates = (floored > dominant) | ((floored == dominant) & (own_df < df))
-                df, dominant = np.where(dominates, own_df, df), np.where(dominates, floored, dominant)
-    total = np.maximum(total, together)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return total, df, np.where(independent > 0, total / independent, 1.0)
+    total, spread = np.ones_like(independent), np.zeros_like(independent)
+    for codes in factors.codes.values():
+        if int(codes.max(initial=-1)) + 1 < left.shape[1]:
+            effect, own_df = _compute_design_effects(left, right, codes, strata, independent)
+            total += effect - 1
+            spread += effect**2 / own_df
+    return independent * total, np.clip(total**2 / spread, 1.0, df), total
 
 
-def _is_shared(names: tuple[str, ...], count: int, values: Floats) -> bool:
-    return len(names) == 1 and count < values.shape[1]
-
-
-def _compute_grouped_variances(
+def _compute_design_effects(
     left: Floats, right: Floats, codes: Codes, strata: Labels | None, independent: Floats
 ) -> tuple[Floats, Floats]:
-    """Return the variance and the degrees of freedom of each difference for clusters with these indexes."""
+    """Return the design effect, at least 1, and the degrees of freedom of each difference for these clusters."""
     sizes = np.bincount(codes)
     if len(sizes) < 2:
-        return independent, np.ones_like(independent)
+        return np.ones_like(independent), np.ones_like(independent)
     indicator = np.zeros((len(codes), len(sizes)))
     indicator[np.arange(len(codes)), codes] = 1.0
     clustered, df = _compute_strata_variances(
@@ -132,8 +119,8 @@ def _compute_grouped_variances(
     )
     with np.errstate(divide="ignore", invalid="ignore"):
         effect = np.where(independent > 0, np.maximum(1.0, clustered / independent), 1.0)
-    effective = compute_effective_clusters(sizes.astype(np.float64), effect)
-    return clustered, np.maximum(1.0, np.minimum(df, effective - 1))
+    own_df = compute_cluster_df(sizes.astype(np.float64), effect)
+    return effect, np.maximum(1.0, np.minimum(df, own_df))
 
 
 def _compute_strata_variances(left: Floats, right: Floats, strata: Labels | None) -> tuple[Floats, Floats]:

@@ -1,16 +1,12 @@
 """Standard errors of means over items that share factors.
 
 Items about the same target term, with the same word, or made from the same template are correlated (see `factors`). The
-variance is the largest of
-
-- the variance for independent items,
-- the cluster-robust variance for each factor (CR1, Liang and Zeger 1986),
-- the variance for all factors together: variances of single factors and of intersections of an odd number of factors,
-  minus those of intersections of an even number (Cameron, Gelbach and Miller 2011).
+variance is the variance for independent items, plus the excess of each factor's cluster-robust variance (CR1, Liang and
+Zeger 1986) over it. It is never smaller than the cluster-robust variance for a single factor.
 
 docs/evidence/verdicts.md compares this rule with others on released predictions. A cluster-robust variance is uncertain
-with few clusters or clusters of very different sizes, so tests use Student's t. The degrees of freedom are the
-effective number of clusters minus 1, for the factor with the largest variance.
+with few clusters or clusters of very different sizes, so tests use Student's t. Each factor has the degrees of freedom
+of Bell and McCaffrey (2002); Satterthwaite's formula combines those of all factors.
 """
 
 from dataclasses import dataclass, replace
@@ -64,43 +60,33 @@ def compute_standard_error(
     independent = StandardError(float(np.sqrt(variance)), df)
     if factors is None or not factors.are_shared():
         return independent
-    groupings = {
-        names: _compute_grouping(independent, codes, influence, strata) for names, codes in factors.codes.items()
-    }
-    shared = [
-        StandardError(grouping.error, grouping.df, grouping.count, factor=names[0])
-        for names, grouping in groupings.items()
-        if len(names) == 1 and grouping.count != len(influence)
+    clustered = [
+        _compute_clustered_error(name, codes, independent, influence, strata) for name, codes in factors.codes.items()
     ]
+    shared = [error for error in clustered if error.clusters != len(influence)]
     # The factor with the largest standard error, or one with too few clusters.
     dominant = min(shared, key=lambda error: (min(error.clusters or 0, FEWEST_CLUSTERS), -error.value, error.df))
-    together = sum((-1) ** (len(names) + 1) * grouping.variance for names, grouping in groupings.items())
-    total = max(together, *(error.value**2 for error in shared))
-    effect = total / variance if variance > 0 else 1.0
-    return replace(dominant, value=float(np.sqrt(total)), design_effect=float(effect))
+    effect = 1.0 + sum(error.design_effect - 1.0 for error in shared)
+    combined = effect**2 / sum(error.design_effect**2 / error.df for error in shared)
+    return replace(
+        dominant, value=float(np.sqrt(effect * variance)), df=max(1.0, min(df, combined)), design_effect=effect
+    )
 
 
-@dataclass(frozen=True, slots=True)
-class _Grouping:
-    """The variance for `count` clusters; `error` is the standard error, at least that of independent items."""
-
-    variance: float
-    error: float
-    df: float
-    count: int
-
-
-def _compute_grouping(independent: StandardError, codes: Codes, influence: Floats, strata: Labels | None) -> _Grouping:
+def _compute_clustered_error(
+    name: str, codes: Codes, independent: StandardError, influence: Floats, strata: Labels | None
+) -> StandardError:
+    """Return the standard error for the clusters of one factor, at least that of independent items."""
     sizes = np.bincount(codes)
     count = len(sizes)
     if count < 2:
-        return _Grouping(independent.value**2, independent.value, 1, count)
+        return StandardError(independent.value, 1.0, count, 1.0, name)
     sums = np.bincount(codes, influence).astype(np.float64)
     variance, df = _compute_strata_variance(sums, None if strata is None else get_cluster_strata(codes, strata))
-    error = max(independent.value, float(np.sqrt(variance)))
-    effect = error**2 / independent.value**2 if independent.value > 0 else 1.0
-    effective = float(compute_effective_clusters(sizes.astype(np.float64), np.array([effect]))[0])
-    return _Grouping(variance, error, max(1.0, min(df, effective - 1)), count)
+    effect = max(1.0, variance / independent.value**2) if independent.value > 0 else 1.0
+    own_df = float(compute_cluster_df(sizes.astype(np.float64), np.array([effect]))[0])
+    error = independent.value * float(np.sqrt(effect))
+    return StandardError(error, max(1.0, min(df, own_df)), count, effect, name)
 
 
 def get_cluster_strata(codes: Codes, strata: Labels) -> Labels:
@@ -108,25 +94,37 @@ def get_cluster_strata(codes: Codes, strata: Labels) -> Labels:
     return strata[np.unique(codes, return_index=True)[1]]
 
 
-def compute_effective_clusters(sizes: Floats, effects: Floats) -> Floats:
-    """Return the number of clusters of equal size whose variance is estimated as precisely as with these clusters.
+def compute_cluster_df(sizes: Floats, effects: Floats) -> Floats:
+    """Return the degrees of freedom of the cluster-robust variance of a mean (Bell and McCaffrey 2002).
 
-    `sizes` are the numbers of items of the clusters, and `effects` design effects. The variance of a cluster with n
-    items is assumed to be proportional to n + correlation * n * (n - 1). The correlation follows from the design
-    effect. Satterthwaite's formula gives the effective number.
+    `sizes` are the numbers of items of the clusters, and `effects` design effects. The variance of the sum of a cluster
+    with n items is assumed to be proportional to n + correlation * n * (n - 1). The correlation follows from the design
+    effect.
 
-    >>> compute_effective_clusters(np.array([10.0, 10.0, 10.0]), np.array([4.0])).tolist()
-    [3.0]
-    >>> compute_effective_clusters(np.array([100.0, 5.0, 5.0, 5.0, 5.0]), np.array([1.0, 40.0])).round(1).tolist()
-    [1.4, 1.0]
+    >>> compute_cluster_df(np.array([10.0, 10.0, 10.0]), np.array([4.0])).round(1).tolist()
+    [2.0]
+    >>> compute_cluster_df(np.array([100.0, 5.0, 5.0, 5.0, 5.0]), np.array([1.0, 40.0])).round(1).tolist()
+    [2.5, 1.4]
     """
+    largest = max(1.0, len(sizes) - 1.0)
     pairs = sizes * (sizes - 1)
     if not pairs.any():
-        return np.full_like(effects, len(sizes))
+        return np.full_like(effects, largest)
     correlations = np.clip((effects - 1) * sizes.sum() / pairs.sum(), 0.0, 1.0)
-    totals = sizes.sum() + correlations * pairs.sum()
-    squares = sizes @ sizes + 2 * correlations * (sizes @ pairs) + correlations**2 * (pairs @ pairs)
-    return np.asarray(totals**2 / squares)
+    shares = sizes / sizes.sum()
+    square = float(shares @ shares)
+    # With D the diagonal matrix of the variances of the sums, and B the matrix that centres the sums, the degrees of
+    # freedom are the squared trace of DB divided by the trace of (DB)^2. Both are sums over clusters.
+    total, first, second = (
+        sizes @ powers + correlations * (pairs @ powers) for powers in (np.ones_like(shares), shares, shares**2)
+    )
+    trace = total * (1 + square) - 2 * first
+    weights = (1 - 2 * shares + square) ** 2 - (square - 2 * shares) ** 2
+    trace_of_square = (square * total) ** 2 - 4 * square * total * first + 2 * total * second + 2 * first**2
+    trace_of_square += (
+        (sizes**2) @ weights + 2 * correlations * ((sizes * pairs) @ weights) + correlations**2 * (pairs**2 @ weights)
+    )
+    return np.asarray(np.clip(trace**2 / trace_of_square, 1.0, largest))
 
 
 def _compute_strata_variance(influence: Floats, strata: Labels | None) -> tuple[float, float]:

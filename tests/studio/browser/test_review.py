@@ -157,7 +157,7 @@ def test_two_reviewers_agreement_adjudication_publication(studio: Served, browse
         said(page, "i3 is settled.")
         page.get_by_role("heading", name="no conflicts").wait_for()
         follow(page, "Publish")
-        page.get_by_label("leave them out").focus()
+        page.get_by_label("leave open items out").focus()
         page.keyboard.press("Space")
         page.get_by_label("Licence").focus()
         page.keyboard.type("CC0-1.0")
