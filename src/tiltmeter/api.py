@@ -57,6 +57,7 @@ def compare(
     size: Literal[False] = False,
     attributes: Path | str | None = None,
     family: str = "portion",
+    fixed: Sequence[str] | None = None,
 ) -> Comparison: ...
 
 
@@ -73,6 +74,7 @@ def compare(
     size: Literal[False] = False,
     attributes: Path | str | None = None,
     family: str = "portion",
+    fixed: Sequence[str] | None = None,
 ) -> GroupComparison: ...
 
 
@@ -89,6 +91,7 @@ def compare(
     size: Literal[True],
     attributes: Path | str | None = None,
     family: str = "portion",
+    fixed: Sequence[str] | None = None,
 ) -> SizeComparison: ...
 
 
@@ -104,6 +107,7 @@ def compare(
     size: bool = False,
     attributes: Path | str | None = None,
     family: str = "portion",
+    fixed: Sequence[str] | None = None,
 ) -> Comparison | GroupComparison | SizeComparison:
     """Compare models that answered the same items, or languages that have translations of the same items.
 
@@ -117,7 +121,8 @@ def compare(
     such as `instruct` or `script=Latin,Greek`. With `size`, the function estimates how each measure changes with model
     size within a model family. `attributes` is a TOML file with attributes of models; the default is the file
     `plan.toml` in the folder of the runs or in a folder above. `family` says which tests are corrected together: those
-    of a measure in one part and language (`portion`), or all of the comparison (`run`).
+    of a measure in one part and language (`portion`), or all of the comparison (`run`). `fixed` are factors over which
+    the results do not generalise, for example `["words"]`; the default are the factors that are fixed in all runs.
 
     >>> import tiltmeter
     >>> comparison = tiltmeter.compare(["runs/bert", "runs/roberta"], measures=["SS"])
@@ -135,7 +140,7 @@ def compare(
         if attributes is not None:
             raise UsageError("--attributes needs --group or --size; add one of them, or leave it out.")
         return comparison.compare(
-            load_named_runs(runs),
+            _load_with_fixed(runs, fixed),
             by=by,
             baseline=baseline,
             measures=measures,
@@ -148,7 +153,7 @@ def compare(
     if size and (by is not None or group is not None):
         raise UsageError("--size cannot be combined with --by or --group; leave them out.")
     described = find_run_attributes(folders, None if attributes is None else Path(attributes))
-    named = load_named_runs(runs)
+    named = _load_with_fixed(runs, fixed)
     if group is None:
         return compare_sizes(named, described, measures=measures, where=where, across=across, families=families)
     return compare_groups(
@@ -267,6 +272,12 @@ def load_named_runs(runs: Sequence[Run] | Mapping[str, Run]) -> list[tuple[str, 
         (f"run {number}" if isinstance(run, Result) else next(folders), _load_result(run))
         for number, run in enumerate(listed, start=1)
     ]
+
+
+def _load_with_fixed(runs: Sequence[Run] | Mapping[str, Run], fixed: Sequence[str] | None) -> list[tuple[str, Result]]:
+    """Load runs; if `fixed` is given, compute their records again so that they do not generalise over these factors."""
+    named = load_named_runs(runs)
+    return named if fixed is None else [(name, result.remeasure(fixed=fixed)) for name, result in named]
 
 
 def derive_run_names(folders: Sequence[Path]) -> list[str]:

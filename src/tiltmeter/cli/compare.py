@@ -67,6 +67,12 @@ def compare(
         str,
         typer.Option(help="Which tests are corrected together: `portion` (a part in a language), or all: `run`."),
     ] = "portion",
+    fixed: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="FACTOR", help="Do not generalise over this factor, such as `words` or `targets`; repeat for more."
+        ),
+    ] = None,
     html: Annotated[
         Path | None,
         typer.Option(
@@ -132,6 +138,7 @@ def compare(
         "across": [name for text in across or [] if (name := parse_choice(text, ACROSS, "--across"))],
         "attributes": attributes,
         "family": family,
+        "fixed": fixed,
     }
     if (group is not None or size) and (everything or items != _DEFAULT_ITEMS):
         ignored = "--all" if everything else "--items"

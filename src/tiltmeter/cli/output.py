@@ -69,6 +69,7 @@ def print_result(
 def _print_table(result: "Result", view: str) -> None:
     from tiltmeter.reports.error_rates import describe_error_rate, list_look_notes
     from tiltmeter.reports.result_table import print_measures
+    from tiltmeter.runs.fixed_factors import describe_fixed_factors
     from tiltmeter.runs.measurement import read_families
     from tiltmeter.runs.sample_notes import list_sample_notes
 
@@ -77,7 +78,8 @@ def _print_table(result: "Result", view: str) -> None:
     manifest = result.manifest
     in_view = [record for record in result.records if record.view == view]
     error_rate = describe_error_rate(in_view, read_families(manifest.statistics.families))
-    for note in (*list_sample_notes(manifest.data), *list_look_notes(manifest.looks), error_rate):
+    fixed = describe_fixed_factors(manifest.statistics.fixed)
+    for note in (*list_sample_notes(manifest.data), *list_look_notes(manifest.looks), fixed, error_rate):
         if note:
             console.print(note, markup=False, highlight=False, soft_wrap=True)
 

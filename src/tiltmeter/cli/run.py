@@ -149,6 +149,8 @@ def run(
             trust_remote_code=options.trust_remote_code,
             yes=yes,
             margins=dict(settings.margins),
+            family=settings.family,
+            fixed=settings.fixed,
             out=out,
             force=force,
             watch=watch,

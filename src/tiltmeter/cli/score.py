@@ -40,6 +40,12 @@ def score(
     family: Annotated[
         str, typer.Option(help="Which tests are corrected together: `portion` (a part in a language) or `run`.")
     ] = "portion",
+    fixed: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="FACTOR", help="Do not generalise over this factor, such as `words` or `targets`; repeat for more."
+        ),
+    ] = None,
     force: Annotated[
         bool, typer.Option("--force", help="Overwrite the run that the folder --out already contains.")
     ] = False,
@@ -66,6 +72,7 @@ def score(
         protocol=protocol,
         margins=parse_margins(margin),
         family=family,
+        fixed=fixed or (),
         out=out,
         force=force,
     )

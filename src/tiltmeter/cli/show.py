@@ -39,6 +39,12 @@ def show(
             help="Correct again, over each `portion` (a part in a language) or over the whole `run`; see the docs."
         ),
     ] = None,
+    fixed: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="FACTOR", help="Do not generalise over this factor, such as `words` or `targets`; repeat for more."
+        ),
+    ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print all values as JSON.")] = False,
     csv: Annotated[bool, typer.Option("--csv", help="Print all values as CSV.")] = False,
     latex: Annotated[
@@ -82,7 +88,7 @@ def show(
             raise UsageError(
                 f"{'--by' if by is not None else '--top'} is for one run, but {len(runs)} are given; name one of them."
             )
-        _print_several(runs, format, measure or [], columns, family)
+        _print_several(runs, format, measure or [], columns, family, fixed)
         return
     if measure or columns != "language":
         raise UsageError(
@@ -93,7 +99,7 @@ def show(
             f"--by cannot be combined with --{format}; leave out one of them. --csv has the values of all views."
         )
     result = Result.load(runs[0])
-    result = result if family is None else result.remeasure(family)
+    result = result if family is None and fixed is None else result.remeasure(family, fixed)
     if format:
         from tiltmeter.reports.record_tables import format_records_csv, format_records_json, format_records_latex
 
@@ -122,7 +128,9 @@ def _print_one(result: "Result", by: str | None, top: int) -> None:
         print_strongest(select_strongest_items(result, top), create_plain_console())
 
 
-def _print_several(folders: list[Path], format: str, measures: list[str], columns: str, family: str | None) -> None:
+def _print_several(
+    folders: list[Path], format: str, measures: list[str], columns: str, family: str | None, fixed: list[str] | None
+) -> None:
     from tiltmeter.api import load_named_runs
     from tiltmeter.reports.record_tables import format_runs_csv, format_runs_json
     from tiltmeter.reports.wide_latex import format_wide_latex
@@ -134,7 +142,8 @@ def _print_several(folders: list[Path], format: str, measures: list[str], column
         ignored = "--measure" if measures else "--columns"
         raise UsageError(f"{ignored} is for tables, but --{format} has all values; leave out {ignored}.")
     runs = load_named_runs(folders)
-    runs = runs if family is None else [(name, result.remeasure(family)) for name, result in runs]
+    if family is not None or fixed is not None:
+        runs = [(name, result.remeasure(family, fixed)) for name, result in runs]
     if format in ("json", "csv"):
         records = [(name, result.records) for name, result in runs]
         print(format_runs_json(records) if format == "json" else format_runs_csv(records))

@@ -14,7 +14,7 @@ from tiltmeter.options import ModelOptions
 from tiltmeter.progress.progress import ShowProgress
 from tiltmeter.runs.chat_run import ask_chats
 from tiltmeter.runs.language_model_run import ask_model
-from tiltmeter.runs.look_store import record_looks
+from tiltmeter.runs.look_store import list_looks, record_looks
 from tiltmeter.runs.model_output import ModelOutput
 from tiltmeter.runs.preparation import PreparedRun, prepare_run
 from tiltmeter.runs.result_assembly import assemble_result
@@ -33,7 +33,7 @@ class OpenModel:
         prepared = prepare_run(names, [cell.on], settings, self._options, self._entry.request(cell))
         with apply_process_speedups(select_disabled_speedups(plain=self._options.plain)):
             output = self._ask(prepared, watch)
-        looks = record_looks(get_cache_folder(), prepared, [output])
+        looks = record_looks(get_cache_folder(), list_looks(prepared, [output]))
         result = assemble_result(prepared, [output], looks, time.monotonic() - began)
         # Overwrite with `force`, because the folder may contain a run from an earlier version of the plan.
         result.save(self._entry.folder / cell.folder, force=True)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 
-from tiltmeter.comparing.cells import Cell, build_cells, shorten_names
+from tiltmeter.comparing.cells import Cell, build_all_cells, shorten_names
 from tiltmeter.comparing.comparability import Across, explain_incomparable, list_differing_conditions
 from tiltmeter.comparing.comparison import compute_differences, describe_undefined_measures, with_unreliable_sides
 from tiltmeter.comparing.gate_power import RuleTolerance
@@ -26,7 +26,8 @@ def judge_against_baseline(
 ) -> Iterator[RuleVerdict]:
     """Yield the verdicts of a rule on a run: whether it is farther from the ideal than the baseline, paired by item."""
     runs = ((_RUN, result), (_BASELINE, baseline))
-    ours, theirs = build_cells(*runs[0]), build_cells(*runs[1])
+    both = build_all_cells(runs)
+    ours, theirs = ([cell for cell in both if cell.run == name] for name, _ in runs)
     divided = _find_divided_data(rule, result), _find_divided_data(rule, baseline)
 
     def is_divided(cell: Cell) -> bool:

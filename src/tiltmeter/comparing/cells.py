@@ -18,6 +18,7 @@ from tiltmeter.measures.records import KEY_COLUMNS, OVERALL, Record, get_base_pr
 from tiltmeter.measures.standard_errors import Floats
 from tiltmeter.printable_text import escape_unsafe
 from tiltmeter.runs.conditions import MeasurementConditions, pool_conditions
+from tiltmeter.runs.fixed_factors import list_fixed_columns
 from tiltmeter.runs.manifest import DataSetFiles
 from tiltmeter.runs.measurement import find_measure_modules, reject_missing_packages
 from tiltmeter.runs.result import Result
@@ -35,7 +36,7 @@ class Cell:
     `scores` has a row for each item, indexed by part and id, and a column for each role. `attributes` has a row for
     each item and a column for each attribute (bias type, target, stereotype). `data` are the files of the data set.
     `module` is the name of the measure module; it may be empty. `texts` is the table with the texts of the items, if
-    the run has one.
+    the run has one. `fixed` are the attributes of factors over which results do not generalise (option `--fixed`).
     """
 
     run: str
@@ -50,6 +51,7 @@ class Cell:
     conditions: MeasurementConditions
     module: str
     texts: pd.DataFrame | None = None
+    fixed: frozenset[str] = frozenset()
 
     def __str__(self) -> str:
         return f"{self.model} on {self.location}"
@@ -151,7 +153,7 @@ class Cell:
 
     def factors(self, quantity: Quantity, items: pd.Index) -> Factors | None:
         """Return the factors that items share in this measure; None if they share none."""
-        known = [name for name in quantity.values.factors if name in self.attributes.columns]
+        known = [name for name in quantity.values.factors if name in self.attributes.columns and name not in self.fixed]
         columns = {name: self.attributes[name].loc[items].to_numpy(dtype=object) for name in known}
         return build_factors(columns, known)
 
@@ -203,9 +205,23 @@ def list_attribute_columns(rows: pd.DataFrame) -> list[str]:
     return [str(name) for name in rows.columns if name not in _SCORE_COLUMNS and rows[name].notna().any()]
 
 
+def build_all_cells(runs: Iterable[tuple[str, Result]]) -> list[Cell]:
+    """Return the cells of several runs; a factor is fixed only if it is fixed in all runs."""
+    listed = list(runs)
+    common = list_fixed_columns(list_common_fixed_factors(listed))
+    return [replace(cell, fixed=common) for name, result in listed for cell in build_cells(name, result)]
+
+
+def list_common_fixed_factors(runs: Iterable[tuple[str, Result]]) -> list[str]:
+    """Return the factors that are fixed in all runs (option `--fixed`), such as `words`."""
+    first, *others = [result.manifest.statistics.fixed for _, result in runs] or [()]
+    return [noun for noun in first if all(noun in fixed for fixed in others)]
+
+
 def build_cells(run: str, result: Result) -> list[Cell]:
     """Return the cells of a run, followed by the cells of its pooled parts."""
     cells = []
+    fixed = list_fixed_columns(result.manifest.statistics.fixed)
     reject_missing_packages(result.manifest)
     modules = find_measure_modules(result.scores, result.manifest)
     data_of = result.manifest.index_data_sets()
@@ -219,7 +235,7 @@ def build_cells(run: str, result: Result) -> list[Cell]:
         data = data_of.get(place, DataSetFiles())
         conditions = conditions_of.get(key.names) or MeasurementConditions(*key.names, "likelihood", None)
         tables, module = _build_tables(run, rows, key.part), modules.get(key.benchmark, "")
-        cells.append(Cell(run, *key.names, *tables, data, conditions, module, texts_of.get(place)))
+        cells.append(Cell(run, *key.names, *tables, data, conditions, module, texts_of.get(place), fixed))
     return [*cells, *_build_pooled_cells(cells, result.records)]
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 from itertools import combinations
 from typing import Literal
 
-from tiltmeter.comparing.cells import Cell, build_cells, restrict_cells
+from tiltmeter.comparing.cells import Cell, build_all_cells, list_common_fixed_factors, restrict_cells
 from tiltmeter.comparing.comparability import (
     Across,
     explain_incomparable,
@@ -28,6 +28,7 @@ from tiltmeter.measures.measure import list_measures as all_measures
 from tiltmeter.measures.verdict import Verdict, VerdictKind
 from tiltmeter.measures.verdict_rule import PORTION, Families
 from tiltmeter.runs.file_digests import describe_changed_files
+from tiltmeter.runs.fixed_factors import describe_fixed_factors
 from tiltmeter.runs.result import Result
 from tiltmeter.runs.sample_notes import list_sample_notes
 
@@ -53,7 +54,7 @@ def compare(
     tokenizers are compared only if `across` allows it. `families` says which tests are corrected together.
     """
     measures = complete_measure_names(measures)
-    cells = [cell for name, result in runs for cell in build_cells(name, result)]
+    cells = build_all_cells(runs)
     cells = restrict_cells(cells, where) if where else cells
     pairs = [_order_pair(pair, baseline) for pair in list_possible_pairs(cells, by)]
     if baseline is not None:
@@ -74,6 +75,7 @@ def compare(
     notes += dict.fromkeys(why for left, right in allowed for why in describe_undefined_measures(left, right, measures))
     notes += list_comparison_warnings((d.left.cell, d.right.cell, d.quantity.measure) for d in differences)
     notes += dict.fromkeys(sample for _, result in runs for sample in list_sample_notes(result.manifest.data))
+    notes += filter(None, [describe_fixed_factors(list_common_fixed_factors(runs))])
     if left_out := [pair for pair in pairs if pair not in allowed]:
         notes.append(
             f"Not compared: {len(left_out)} of {len(pairs)} pairs. {explain_incomparable(*left_out[0], across)}"

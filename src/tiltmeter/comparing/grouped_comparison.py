@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 
 from tiltmeter.comparing.attributes import ModelAttributes, get_language_attributes
-from tiltmeter.comparing.cells import Cell, build_cells, restrict_cells, shorten_names
+from tiltmeter.comparing.cells import Cell, build_all_cells, list_common_fixed_factors, restrict_cells, shorten_names
 from tiltmeter.comparing.comparability import Across, explain_incomparable, list_comparison_warnings
 from tiltmeter.comparing.comparable_cells import (
     ComparableCells,
@@ -40,6 +40,7 @@ from tiltmeter.measures.records import OVERALL
 from tiltmeter.measures.verdict import Verdict
 from tiltmeter.measures.verdict_rule import PORTION, Families
 from tiltmeter.runs.file_digests import describe_changed_files
+from tiltmeter.runs.fixed_factors import describe_fixed_factors
 from tiltmeter.runs.result import Result
 from tiltmeter.runs.sample_notes import list_sample_notes
 
@@ -63,7 +64,7 @@ def compare_groups(
     if by == "any":
         raise UsageError("Groups consist of models or of languages; use --by model or --by language.")
     measures = complete_measure_names(measures)
-    cells = [cell for name, result in runs for cell in build_cells(name, result)]
+    cells = build_all_cells(runs)
     cells = restrict_cells(cells, where) if where else cells
     name, _, wanted = group.partition("=")
     of_models, of_languages = _collect_attributes(runs, cells, attributes)
@@ -78,6 +79,7 @@ def compare_groups(
     if not differences:
         raise UsageError(query.explain_empty(cells, notes))
     notes += dict.fromkeys(sample for _, result in runs for sample in list_sample_notes(result.manifest.data))
+    notes += filter(None, [describe_fixed_factors(list_common_fixed_factors(runs))])
     corrected = correct_member_tests(correct_test_families(differences, families), families)
     if name.strip() != "family":
         notes += describe_related_members(

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from tiltmeter.comparing.cells import Cell, build_cells
+from tiltmeter.comparing.cells import Cell, build_all_cells
 from tiltmeter.comparing.item_panels import ItemPanel, build_panels
 from tiltmeter.comparing.item_statistics import (
     FEWEST_MODELS,
@@ -131,7 +131,7 @@ class ItemQuality:
 
 def assess_item_quality(runs: Iterable[tuple[str, Result]]) -> ItemQuality:
     """Assess the quality of the items of named runs."""
-    cells = [cell for name, result in runs for cell in build_cells(name, result)]
+    cells = build_all_cells(runs)
     panels = list(build_panels(cells))
     if not panels:
         raise UsageError("The runs have no measure with contributions of single items.")

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from tiltmeter.comparing.cells import build_cells
+from tiltmeter.comparing.cells import build_all_cells
 from tiltmeter.comparing.comparability import Across, find_incomparable_reason, list_differing_conditions
 from tiltmeter.comparing.comparison import By, list_possible_pairs
 from tiltmeter.runs.result import Result
@@ -26,7 +26,7 @@ def list_omitted_pairs(
     runs: Sequence[tuple[str, Result]], *, by: By | None = None, across: Sequence[Across] = ()
 ) -> list[OmittedPairs]:
     """Return the pairs of cells that `compare` leaves out, grouped by the conditions in which they differ."""
-    cells = [cell for name, result in runs for cell in build_cells(name, result)]
+    cells = build_all_cells(runs)
     omitted: dict[tuple[str, ...], OmittedPairs] = {}
     for pair in list_possible_pairs(cells, by):
         lacking = tuple(name for name in list_differing_conditions(*pair) if name not in across)

@@ -13,7 +13,7 @@ from dataclasses import replace
 import numpy as np
 
 from tiltmeter.comparing.attributes import DescribedModel, ModelAttributes
-from tiltmeter.comparing.cells import Cell, build_cells, restrict_cells, shorten_names
+from tiltmeter.comparing.cells import Cell, build_all_cells, list_common_fixed_factors, restrict_cells, shorten_names
 from tiltmeter.comparing.comparability import Across, explain_incomparable, list_comparison_warnings
 from tiltmeter.comparing.comparable_cells import (
     ComparableCells,
@@ -37,6 +37,7 @@ from tiltmeter.measures.size_regression import estimate_slope
 from tiltmeter.measures.verdict import Verdict
 from tiltmeter.measures.verdict_rule import PORTION, WHOLE_RUN, Families
 from tiltmeter.runs.file_digests import describe_changed_files
+from tiltmeter.runs.fixed_factors import describe_fixed_factors
 from tiltmeter.runs.result import Result
 from tiltmeter.runs.sample_notes import list_sample_notes
 
@@ -58,7 +59,7 @@ def compare_sizes(
 ) -> SizeComparison:
     """Return the slopes of measures by size: for each model family with two or more sizes, and over all families."""
     measures = complete_measure_names(measures)
-    cells = [cell for name, result in runs for cell in build_cells(name, result)]
+    cells = build_all_cells(runs)
     cells = restrict_cells(cells, where) if where else cells
     reject_missing_measures(cells, measures)
     notes = [sentence for run, result in runs for sentence in describe_changed_files(result.changed, run)]
@@ -78,6 +79,7 @@ def compare_sizes(
         reason = next((note for note in notes if note.startswith("Not compared")), notes[-1] if notes else "")
         raise UsageError(reason or "The runs contain no scores; repeat them.")
     notes += dict.fromkeys(sample for _, result in runs for sample in list_sample_notes(result.manifest.data))
+    notes += filter(None, [describe_fixed_factors(list_common_fixed_factors(runs))])
     return SizeComparison(_correct_slopes(slopes, families), list(dict.fromkeys(notes)))
 
 

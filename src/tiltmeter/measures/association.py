@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 from tiltmeter.forms.association import PARTS, ROLES
 from tiltmeter.measures.balanced_measures import build_balanced_measure, build_balanced_record
 from tiltmeter.measures.estimates import PERCENT, Estimate, Interval, Mean, Minimum, Share
-from tiltmeter.measures.factors import Factors, Labels
+from tiltmeter.measures.factors import Factors, Labels, list_generalised
 from tiltmeter.measures.item_contributions import ItemValues, Roles, Strength, score_preference
 from tiltmeter.measures.measure import WIDEST, Measure, build_published_measure
 from tiltmeter.measures.records import (
@@ -331,7 +331,7 @@ def _build_items(rows: pd.DataFrame) -> _Items:
         tied=stereo == anti,
         bias_type=labels["bias_type"],
         target=labels["target"],
-        factors=Factors.from_labels({name: labels[name] for name in FACTORS if name in labels}),
+        factors=Factors.from_labels({name: labels[name] for name in list_generalised(FACTORS) if name in labels}),
         length=length,
     )
 

@@ -4,7 +4,9 @@ Items with the same label of a factor are correlated. An item belongs to several
 StereoSet, to its target term and to its two words. `standard_errors` accounts for all of them.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +16,26 @@ from numpy.typing import NDArray
 
 Labels = NDArray[np.object_]
 Codes = NDArray[np.intp]
+
+
+_fixed_columns: ContextVar[frozenset[str]] = ContextVar("fixed_columns", default=frozenset())
+
+
+@contextmanager
+def fix_factors(columns: Iterable[str]) -> Iterator[None]:
+    """Do not account for the factors in these columns inside the `with` block (option `--fixed`).
+
+    Results then concern only the labels in the data, such as these words, and do not generalise to others.
+
+    >>> words = np.array(["kind", "kind", "calm"], dtype=object)
+    >>> with fix_factors(["word"]):
+    ...     build_factors({"word": words}, ["word"])
+    """
+    token = _fixed_columns.set(frozenset(columns))
+    try:
+        yield
+    finally:
+        _fixed_columns.reset(token)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,9 +95,15 @@ def _number(labels: NDArray[Any]) -> Codes:
     return np.asarray(pd.factorize(labels)[0], dtype=np.intp)
 
 
+def list_generalised(names: Iterable[str]) -> list[str]:
+    """Return the names of the factors that are not fixed (see `fix_factors`)."""
+    return [name for name in names if name not in _fixed_columns.get()]
+
+
 def build_factors(columns: Mapping[str, Labels], names: Iterable[str]) -> Factors | None:
-    """Return the factors with these names that have several labels; None if there is no such factor."""
-    used = {name: columns[name] for name in names if name in columns and _has_several_labels(columns[name])}
+    """Return the factors with these names that have several labels and are not fixed; None if there is none."""
+    known = [name for name in list_generalised(names) if name in columns]
+    used = {name: columns[name] for name in known if _has_several_labels(columns[name])}
     return Factors.from_labels(used) if used else None
 
 

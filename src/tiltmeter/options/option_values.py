@@ -100,5 +100,6 @@ SIZES = ValueKind(
     str,
     _parse_sizes,
 )
+NAMES = ValueKind("a list of names", _is_list_of_texts, list[str], lambda given: tuple(given or ()))
 DEVICES = ValueKind("a list of devices", _is_list_of_texts, str, _parse_devices)
 MARGINS = ValueKind("a table of numbers", lambda value: _is_table_of(value, _is_number), list[str], parse_margins)

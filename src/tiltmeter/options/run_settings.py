@@ -1,11 +1,11 @@
 """Settings of a run: protocol, selection of items, and measures."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from tiltmeter.options.chat_options import ChatOptions
 from tiltmeter.options.option_field import define_option
-from tiltmeter.options.option_values import COUNT, FLAG, MARGINS, TEXT
+from tiltmeter.options.option_values import COUNT, FLAG, MARGINS, NAMES, TEXT
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,6 +55,15 @@ class RunSettings:
         "Which tests are corrected together: `portion` (a part in a language), or the whole `run`.",
         TEXT,
         changes_results=True,
+        for_translators=True,
+    )
+    fixed: Sequence[str] = define_option(
+        (),
+        "Do not generalise over `words`, `targets`, `templates` …: results then concern only those in the data.",
+        NAMES,
+        metavar="FACTOR",
+        changes_results=True,
+        for_translators=True,
     )
     chat: ChatOptions | None = None
     every_item: bool = False

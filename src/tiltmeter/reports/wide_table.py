@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from tiltmeter.comparing.best_model import find_best_model
-from tiltmeter.comparing.cells import Cell, build_cells
+from tiltmeter.comparing.cells import Cell, build_all_cells
 from tiltmeter.datasets.name_suggestions import suggest_name
 from tiltmeter.errors import UsageError
 from tiltmeter.measures import get_measure, select_deciding_record
@@ -116,9 +116,8 @@ def build_wide_tables(
             names.setdefault((run, *_get_cell_key(original)), _get_cell_key(record))
     cells = {
         names[key]: cell
-        for name, result in runs
-        for cell in build_cells(name, result)
-        if (key := (name, cell.model, cell.benchmark, cell.part, cell.language, cell.protocol)) in names
+        for cell in build_all_cells(runs)
+        if (key := (cell.run, cell.model, cell.benchmark, cell.part, cell.language, cell.protocol)) in names
     }
     rows = build_rows(records)
     pooled = {_get_pooling_key(row) for row in rows if get_first_record(row).part == OVERALL}

@@ -22,7 +22,7 @@ from tiltmeter.runs.chat_run import ask_chats
 from tiltmeter.runs.duplicates import reject_same_models
 from tiltmeter.runs.interim_values import OnInterim
 from tiltmeter.runs.language_model_run import ask_model
-from tiltmeter.runs.look_store import record_looks
+from tiltmeter.runs.look_store import list_looks, record_looks
 from tiltmeter.runs.model_output import ModelOutput
 from tiltmeter.runs.preparation import PreparedRun, build_request, prepare_run
 from tiltmeter.runs.result import Result, reject_other_run
@@ -55,6 +55,7 @@ def evaluate(
     chat: ChatOptions | None = None,
     margins: Mapping[str, float] | None = None,
     family: str = "portion",
+    fixed: Sequence[str] = (),
     keep_tokens: bool = False,
     every_item: bool = False,
     out: Path | str | None = None,
@@ -73,11 +74,11 @@ def evaluate(
 
     The run: `limit` samples this number of items of each part and language, the same items in all languages. `perturb`
     applies a perturbation to every item, for example `drop-final-character` to pairs. `margins` overrides equivalence
-    margins, for example `{"SS": 3}`. `family` is `portion` or `run`: which tests are corrected together. `keep_tokens`
-    stores the log-probability of each token of sentence pairs, for the
-    report. Items that are too long for a model are skipped and listed. If they are more than 1% of the items of a part
-    in a language, the run stops; with `every_item`, it stops at the first such item. `out` is the folder to write the
-    run to.
+    margins, for example `{"SS": 3}`. `family` is `portion` or `run`: which tests are corrected together. `fixed` are
+    factors over which results do not generalise, for example `["words"]`. `keep_tokens` stores the log-probability of
+    each token of sentence pairs, for the report. Items that are too long for a model are skipped and listed. If they
+    are more than 1% of the items of a part in a language, the run stops; with `every_item`, it stops at the first such
+    item. `out` is the folder to write the run to.
 
     Local models: `kind`, `device`, `dtype`, `batch_tokens` and `trust_remote_code` are as on the command line;
     `devices` uses several devices in parallel, such as `["cuda:0", "cuda:1"]`. `plain` disables all speed-ups and
@@ -98,7 +99,7 @@ def evaluate(
     """
     given = dict(locals())
     options = build_options(ModelOptions, given, devices=tuple(devices))
-    settings = build_options(RunSettings, given, margins=margins or {})
+    settings = build_options(RunSettings, given, margins=margins or {}, fixed=tuple(fixed))
     return measure_models(models, on, settings, options, out=out, force=force, watch=watch, so_far=so_far, tell=tell)
 
 
@@ -129,7 +130,7 @@ def measure_models(
             runs = _ask_chats(requested, prepared, watch, so_far, tell)
         else:
             runs = _ask_models(requested, prepared, watch, so_far)
-    looks = record_looks(get_cache_folder(), prepared, runs)
+    looks = record_looks(get_cache_folder(), list_looks(prepared, runs))
     result = assemble_result(prepared, runs, looks, time.monotonic() - began)
     if out is not None:
         result.save(out, force=force)

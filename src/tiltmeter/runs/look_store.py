@@ -1,13 +1,14 @@
 """The store of looks on disk: which samples of a portion a model was already tested on."""
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from tiltmeter.database.cache_database import CacheDatabase
 from tiltmeter.measures.looks import Look
 from tiltmeter.runs.model_output import ModelOutput
-from tiltmeter.runs.portions import UNDIVIDED, Portion
+from tiltmeter.runs.portions import UNDIVIDED
 from tiltmeter.runs.preparation import PreparedRun
 
 FILE = "looks.sqlite"
@@ -51,31 +52,40 @@ class LookStore(CacheDatabase):
         return [int(items) for (items,) in self._db.execute(_SELECT, [portion])]
 
 
-def record_looks(folder: Path, prepared: PreparedRun, runs: Iterable[ModelOutput]) -> list[Look]:
-    """Record the looks of a run in the store of the cache folder, and return them."""
+def record_looks(folder: Path, drafts: Iterable[tuple[str, Look]]) -> list[Look]:
+    """Record the looks of a run in the store of the cache folder, and return them with the earlier looks.
+
+    `drafts` are looks without earlier looks, each with the text that identifies its portion (see `build_key`).
+    """
+    listed = list(drafts)
     with LookStore(folder / FILE) as store:
-        return store.retry_if_damaged(lambda: list(_record_looks(store, prepared, runs)))
+        return store.retry_if_damaged(
+            lambda: [replace(look, earlier=store.add(portion, look.items)) for portion, look in listed]
+        )
 
 
-def _record_looks(store: LookStore, prepared: PreparedRun, runs: Iterable[ModelOutput]) -> Iterator[Look]:
+def list_looks(prepared: PreparedRun, runs: Iterable[ModelOutput]) -> Iterator[tuple[str, Look]]:
+    """Yield the looks of a run of language models for `record_looks`."""
     protocol = "+".join([prepared.settings.protocol, *prepared.suffixes])
     for run in runs:
+        identity = str(run.model.get("answers") or run.model["name"])
         measured = {
             (entry.benchmark, entry.language, part) for entry in run.conditions for part in (entry.part, UNDIVIDED)
         }
         for chosen, available in zip(prepared.chosen, prepared.available, strict=True):
             if (chosen.name, chosen.language, chosen.part) in measured:
-                yield Look(
+                look = Look(
                     str(run.model["name"]),
                     **chosen.label(),
                     protocol=protocol,
                     items=len(chosen.items),
-                    earlier=store.add(_build_key(run, chosen, protocol), len(chosen.items)),
+                    earlier=(),
                     is_complete=len(chosen.items) == len(available.items),
                 )
+                yield build_key(identity, look, chosen.files), look
 
 
-def _build_key(run: ModelOutput, portion: Portion, protocol: str) -> str:
+def build_key(identity: str, look: Look, files: Mapping[str, str]) -> str:
     """Return a text that identifies model, items and protocol; renaming a model or changing a file does not matter."""
-    identity = run.model.get("answers") or run.model["name"]
-    return json.dumps([identity, *portion.label().values(), protocol, sorted(portion.files.values())], sort_keys=True)
+    place = (look.benchmark, look.part, look.language, look.protocol)
+    return json.dumps([identity, *place, sorted(files.values())], sort_keys=True)

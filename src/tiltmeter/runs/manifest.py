@@ -161,13 +161,15 @@ class LeftOutRow:
 class Statistics:
     """How intervals and tests were computed; `margins` are equivalence margins that replace the defaults.
 
-    `families` says which tests were corrected together: those of a portion, or those of the whole run.
+    `families` says which tests were corrected together: those of a portion, or those of the whole run. `fixed` are the
+    factors over which the results do not generalise, such as `words`.
     """
 
     interval: float | None = field(default=None, metadata=OPTIONAL)
     level: float | None = field(default=None, metadata=OPTIONAL)
     correction: str | None = field(default=None, metadata=OPTIONAL)
     families: str = PORTION
+    fixed: tuple[str, ...] = ()
     margins: Mapping[str, float] = field(default_factory=dict)
     resamples: int | None = field(default=None, metadata=OPTIONAL)
     seed: int | None = field(default=None, metadata=OPTIONAL)
@@ -249,6 +251,7 @@ def build_manifest(
     notes: Sequence[str] = (),
     margins: Mapping[str, float] | None = None,
     families: Families = PORTION,
+    fixed: Iterable[str] = (),
     seconds: float,
 ) -> Manifest:
     """Return the manifest of a run that ends now and took `seconds`."""
@@ -268,6 +271,7 @@ def build_manifest(
             level=ALPHA,
             correction="Holm",
             families=families,
+            fixed=tuple(fixed),
             margins=dict(margins or {}),
             resamples=RESAMPLES,
             seed=SEED,

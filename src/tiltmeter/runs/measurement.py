@@ -18,6 +18,7 @@ from tiltmeter.measures import (
     is_measure_module,
     list_measures,
 )
+from tiltmeter.measures.factors import fix_factors
 from tiltmeter.measures.looks import Look, index_looks
 from tiltmeter.measures.measure import complete_name
 from tiltmeter.measures.records import Record
@@ -25,6 +26,7 @@ from tiltmeter.measures.skipped_items import widen_for_skipped_items
 from tiltmeter.measures.verdict_rule import FAMILIES, PORTION, Families, assign_verdicts
 from tiltmeter.registry import find_installed_version
 from tiltmeter.runs.conditions import MeasurementConditions, build_unknown_records, with_conditions
+from tiltmeter.runs.fixed_factors import list_fixed_columns
 from tiltmeter.runs.manifest import Manifest, UnscoredItem
 
 
@@ -44,17 +46,20 @@ def measure_scores(
     skipped: Iterable[UnscoredItem] = (),
     *,
     families: Families = PORTION,
+    fixed: Iterable[str] = (),
     looks: Iterable[Look] = (),
 ) -> list[Record]:
     """Return the records of every benchmark in a table of scores, with their verdicts.
 
     `measure_modules` maps each benchmark to its module of measures. `margins` maps names of measures to equivalence
     margins that replace the defaults. `skipped` are the items without scores; verdicts account for their worst cases.
-    `families` says which tests are corrected together, and `looks` which samples of the items were tested before.
+    `families` says which tests are corrected together. `fixed` are factors over which the results do not generalise,
+    such as `words`. `looks` says which samples of the items were tested before.
     """
     records: list[Record] = []
-    for name, table in group_by_benchmark(scores):
-        records += get_measure_function(measure_modules[name])(table, margins=margins)
+    with fix_factors(list_fixed_columns(fixed)):
+        for name, table in group_by_benchmark(scores):
+            records += get_measure_function(measure_modules[name])(table, margins=margins)
     distinct = {(entry.model, entry.benchmark, entry.part, entry.language, entry.item) for entry in skipped}
     records = widen_for_skipped_items(records, Counter(key[:4] for key in distinct))
     records += build_unknown_records(conditions)
@@ -84,6 +89,7 @@ def remeasure_scores(scores: pd.DataFrame, manifest: Manifest) -> list[Record]:
         statistics.margins,
         manifest.skipped,
         families=read_families(statistics.families),
+        fixed=statistics.fixed,
         looks=manifest.looks,
     )
 

@@ -13,6 +13,7 @@ from tiltmeter.measures.verdict_rule import PORTION
 from tiltmeter.questions import Kind
 from tiltmeter.runs import gest_predictions
 from tiltmeter.runs.conditions import MeasurementConditions
+from tiltmeter.runs.fixed_factors import read_fixed_factors
 from tiltmeter.runs.manifest import RefusedPart, UnscoredItem, build_manifest, build_model_entry
 from tiltmeter.runs.measurement import collect_measure_notes, measure_scores, read_families, read_margins
 from tiltmeter.runs.portions import Portion, load_portions
@@ -34,13 +35,15 @@ def score_predictions(
     protocol: str | None = None,
     margins: Mapping[str, float] | None = None,
     family: str = "portion",
+    fixed: Sequence[str] = (),
     out: Path | str | None = None,
     force: bool = False,
 ) -> Result:
     """Score a file of published predictions in the format `form` for a data set such as `stereoset:de`.
 
     By default, `kind` and `protocol` are inferred from the file name (see `scoring_methods`). `family` is `portion` or
-    `run`: which tests are corrected together. The result has the same format as a result of `evaluate`. `out` is the
+    `run`: which tests are corrected together. `fixed` are factors over which results do not generalise, for example
+    `["words"]`. The result has the same format as a result of `evaluate`. `out` is the
     folder to write the run to.
     """
     began = time.monotonic()
@@ -52,6 +55,8 @@ def score_predictions(
     families = read_families(family)
     if families != PORTION:
         request["family"] = families
+    if fixed:
+        request["fixed"] = list(fixed)
     if out is not None:
         reject_other_run(expand_home(out), request, force=force)
     predicted = list(load_portions(on))
@@ -59,6 +64,7 @@ def score_predictions(
         raise UsageError(
             f"Predictions are for one language, but {on} has several; select one, for example stereoset:de."
         )
+    fixed = read_fixed_factors(fixed, {portion.form for portion in predicted})
     if form == gest_predictions.FORM:
         read = gest_predictions.read_gest_predictions(path, predicted, model=model)
         name = model or gest_predictions.infer_model_name(path)
@@ -85,7 +91,7 @@ def score_predictions(
     ]
     result = Result(
         scores=scores,
-        records=measure_scores(scores, measure_modules, conditions, margins, skipped, families=families),
+        records=measure_scores(scores, measure_modules, conditions, margins, skipped, families=families, fixed=fixed),
         manifest=build_manifest(
             request,
             models=[build_model_entry({"name": name, "predictions": digests})],
@@ -93,6 +99,7 @@ def score_predictions(
             asked=conditions,
             margins=margins,
             families=families,
+            fixed=fixed,
             notes=[*_describe_assumptions(path, conditions), *collect_measure_notes(scores, measure_modules)],
             refused=[
                 RefusedPart(name, **label[part], reason=f"{path.name} has no predictions for it.")

@@ -12,6 +12,7 @@ from tiltmeter.models.model_protocol import CHAT_TEMPLATE, ChatModel
 from tiltmeter.models.option_scope import reject_unused_options
 from tiltmeter.options import ChatOptions, ModelOptions, RunSettings, list_options
 from tiltmeter.runs.duplicates import reject_same_names, reject_shared_items
+from tiltmeter.runs.fixed_factors import read_fixed_factors
 from tiltmeter.runs.measurement import read_families, read_margins
 from tiltmeter.runs.portions import Portion, load_portions
 
@@ -91,6 +92,7 @@ def prepare_run(
     by_spec = [(spec, portion) for spec in specs for portion in load_portions(spec)]
     reject_shared_items(by_spec)
     available = [portion for _, portion in by_spec]
+    read_fixed_factors(settings.fixed, {portion.form for portion in available})
     chosen = [_perturb_items(limit_items(portion, settings.limit), settings.perturb) for portion in available]
     return PreparedRun(request, settings, options, are_chat_models(requested), available, chosen)
 

@@ -2,7 +2,7 @@
 
 import json
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -17,6 +17,7 @@ from tiltmeter.measures.records import Record, from_dicts, to_dicts, to_frame
 from tiltmeter.printable_text import escape_unsafe
 from tiltmeter.runs.answer_table import ANSWERS_SCHEMA
 from tiltmeter.runs.file_digests import describe_changed_files, list_changed_files
+from tiltmeter.runs.fixed_factors import read_fixed_factors
 from tiltmeter.runs.manifest import Manifest
 from tiltmeter.runs.manifest_file import (
     ManifestError,
@@ -103,15 +104,18 @@ class Result:
         """The records of measures as a data frame."""
         return to_frame(self.records)
 
-    def remeasure(self, family: str | None = None) -> "Result":
+    def remeasure(self, family: str | None = None, fixed: Iterable[str] | None = None) -> "Result":
         """Return a copy of this result whose records are computed again from its scores.
 
-        `family` says which tests are corrected together: `portion` or `run`; the default is that of the run.
+        `family` says which tests are corrected together: `portion` or `run`. `fixed` are factors over which the results
+        do not generalise, such as `words`. The defaults are the settings of the run.
         """
-        manifest = self.manifest
+        statistics = self.manifest.statistics
         if family is not None:
-            statistics = replace(manifest.statistics, families=read_families(family))
-            manifest = replace(manifest, statistics=statistics)
+            statistics = replace(statistics, families=read_families(family))
+        if fixed is not None:
+            statistics = replace(statistics, fixed=read_fixed_factors(fixed, self.manifest.list_forms()))
+        manifest = replace(self.manifest, statistics=statistics)
         return replace(self, records=remeasure_scores(self.scores, manifest), manifest=manifest)
 
     def save(self, folder: Path | str, *, force: bool = False) -> Path:

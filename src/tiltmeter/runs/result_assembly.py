@@ -8,6 +8,7 @@ from tiltmeter.errors import ModelError
 from tiltmeter.measures.looks import Look
 from tiltmeter.runs.answer_table import without_replies
 from tiltmeter.runs.data_notes import describe_data_problems, list_omitted_rows
+from tiltmeter.runs.fixed_factors import read_fixed_factors
 from tiltmeter.runs.manifest import RefusedPart, UnscoredItem, build_manifest, build_model_entry
 from tiltmeter.runs.measurement import collect_measure_notes, measure_scores, read_families
 from tiltmeter.runs.model_output import ModelOutput
@@ -40,9 +41,12 @@ def assemble_result(
     tokens = [tokens_table for run in runs for tokens_table in run.tokens]
     measure_modules = {p.name: select_measure_module(p, is_chat=prepared.is_chat) for p in chosen}
     margins, families = prepared.request.get("margins", {}), read_families(prepared.settings.family)
+    fixed = read_fixed_factors(prepared.settings.fixed, {portion.form for portion in chosen})
     return Result(
         scores=table,
-        records=measure_scores(table, measure_modules, conditions, margins, skipped, families=families, looks=looks),
+        records=measure_scores(
+            table, measure_modules, conditions, margins, skipped, families=families, fixed=fixed, looks=looks
+        ),
         manifest=build_manifest(
             prepared.request,
             models=[build_model_entry(run.model) for run in runs],
@@ -65,6 +69,7 @@ def assemble_result(
             looks=looks,
             margins=margins,
             families=families,
+            fixed=fixed,
             seconds=seconds,
         ),
         texts=build_item_table(chosen),

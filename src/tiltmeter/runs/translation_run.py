@@ -1,8 +1,8 @@
 """Runs of translation systems: texts are translated, and the gender in the translations is scored."""
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +12,17 @@ from tiltmeter.datasets.cache_folder import get_cache_folder
 from tiltmeter.datasets.file_hashes import cache_hashes, get_sha256
 from tiltmeter.errors import DataError, UsageError
 from tiltmeter.forms import get_item_form
+from tiltmeter.measures.looks import Look
+from tiltmeter.measures.verdict_rule import PORTION, Families
 from tiltmeter.progress.notebook_progress import show_in_notebook
 from tiltmeter.progress.progress import ShowProgress
 from tiltmeter.runs.conditions import MeasurementConditions
 from tiltmeter.runs.data_notes import describe_data_problems, list_omitted_rows
+from tiltmeter.runs.fixed_factors import read_fixed_factors
+from tiltmeter.runs.look_store import build_key, record_looks
 from tiltmeter.runs.manifest import ModelEntry, UnscoredItem, build_manifest, build_model_entry
-from tiltmeter.runs.measurement import collect_measure_notes, measure_scores, read_margins
+from tiltmeter.runs.measurement import collect_measure_notes, measure_scores, read_families, read_margins
+from tiltmeter.runs.portions import UNDIVIDED
 from tiltmeter.runs.result import Result, reject_other_run
 from tiltmeter.runs.run_items import build_item_table
 from tiltmeter.runs.translation.translation_tasks import (
@@ -51,6 +56,8 @@ def score_translations(
     gender_from: str = "rules",
     limit: int | None = None,
     margins: Mapping[str, float] | None = None,
+    family: str = "portion",
+    fixed: Sequence[str] = (),
     out: Path | str | None = None,
     force: bool = False,
 ) -> Result:
@@ -59,7 +66,8 @@ def score_translations(
     The file is a CSV file with the columns `from` and `to`, or a .txt file with lines `source ||| translation`. `on`
     names the test and the language, for example `gest-mt:sk` or `winomt:es`. `edition` defaults to the edition that
     contains more of the file's sentences. `gender_from` is `rules`, `stanza`, or the path of a CoNLL-U file with the
-    parsed translations. `out` is the folder to write the run to.
+    parsed translations. `family` is `portion` or `run`: which tests are corrected together. `fixed` are factors over
+    which results do not generalise, for example `["nouns"]`. `out` is the folder to write the run to.
     """
     began = time.monotonic()
     path = Path(translations)
@@ -71,7 +79,7 @@ def score_translations(
         "gender_from": gender_from,
         "limit": limit,
     }
-    margins = _check_request(request, margins, out, force=force)
+    settings = _check_request(request, margins, family, fixed, out, force=force)
     file = read_translation_file(path)
     targets = [load_target(on, name) for name in (list_editions(on) if edition is None else (edition,))]
     # If several editions have equal counts, `max` returns the first one, which is the latest edition.
@@ -115,8 +123,9 @@ def score_translations(
         request,
         tables,
         models=[build_model_entry({"name": system, "translations": {path.name: get_sha256(path)}, **counts})],
+        identity=system,
         target=target,
-        margins=margins,
+        settings=settings,
         skipped=skipped,
         notes=notes,
         seconds=time.monotonic() - began,
@@ -140,6 +149,8 @@ def evaluate_translator(
     dtype: str = "auto",
     trust_remote_code: bool = False,
     margins: Mapping[str, float] | None = None,
+    family: str = "portion",
+    fixed: Sequence[str] = (),
     out: Path | str | None = None,
     force: bool = False,
     watch: ShowProgress = show_in_notebook,
@@ -149,7 +160,7 @@ def evaluate_translator(
     `translator` is a name such as `nllb:facebook/nllb-200-distilled-600M` or `deepl` (see `tiltmeter.translators`), or
     a `Translator` object. `on` names the test and the languages, for example `gest-mt:sk,uk`, `mt-geneval:es` or, into
     English, `starter-neutral-mt:tr-en`. Without `yes`, nothing is sent to a paid service, and an error states the cost.
-    Each translation is cached when it arrives.
+    Each translation is cached when it arrives. The other parameters are those of `score_translations`.
     """
     began = time.monotonic()
     opened = (
@@ -168,7 +179,7 @@ def evaluate_translator(
         "beams": beams,
         "dtype": dtype,
     }
-    margins = _check_request(request, margins, out, force=force)
+    settings = _check_request(request, margins, family, fixed, out, force=force)
     target = load_target(on, edition or LATEST).limit_items(limit)
     # Detect errors before the first sentence is sent and paid for.
     scorers = {direction: target.test.open(gender_from, direction) for direction in target.directions}
@@ -210,8 +221,9 @@ def evaluate_translator(
         request,
         tables,
         models=[build_model_entry(described)],
+        identity=opened.key,
         target=target,
-        margins=margins,
+        settings=settings,
         skipped=skipped,
         notes=[],
         seconds=time.monotonic() - began,
@@ -220,17 +232,36 @@ def evaluate_translator(
     )
 
 
+@dataclass(frozen=True, slots=True)
+class _Settings:
+    """The checked settings of the statistics (see `RunSettings`)."""
+
+    margins: Mapping[str, float]
+    families: Families
+    fixed: tuple[str, ...]
+
+
 def _check_request(
-    request: dict[str, Any], margins: Mapping[str, float] | None, out: Path | str | None, *, force: bool
-) -> dict[str, float]:
-    """Add the checked margins to a request and return the margins; raise an error if the request is invalid."""
-    checked = read_margins(margins)
-    if checked:
-        request["margins"] = checked
+    request: dict[str, Any],
+    margins: Mapping[str, float] | None,
+    family: str,
+    fixed: Sequence[str],
+    out: Path | str | None,
+    *,
+    force: bool,
+) -> _Settings:
+    """Add the settings to a request and return them checked; raise an error if the request is invalid."""
+    settings = _Settings(read_margins(margins), read_families(family), tuple(fixed))
+    if settings.margins:
+        request["margins"] = settings.margins
+    if settings.families != PORTION:
+        request["family"] = settings.families
+    if settings.fixed:
+        request["fixed"] = list(settings.fixed)
     if out is not None:
         reject_other_run(expand_home(out), request, force=force)
     reject_edition(request["on"][0], request["edition"])
-    return checked
+    return settings
 
 
 def _match_translations(file: TranslationFile, task: TranslationTask) -> dict[str, str]:
@@ -285,13 +316,35 @@ def _score_items(
     return pd.DataFrame(rows).astype({"score": float}), skipped
 
 
+def _list_looks(
+    identity: str, conditions: Sequence[MeasurementConditions], target: TranslationTarget
+) -> Iterator[tuple[str, Look]]:
+    """Yield the looks of a run for `record_looks`; `identity` is the name or the cache key of the system."""
+    for task in target.tasks:
+        label = task.label()
+        for entry in conditions:
+            if (entry.benchmark, entry.language) != (label["benchmark"], label["language"]):
+                continue
+            if label["part"] in (entry.part, UNDIVIDED):
+                look = Look(
+                    entry.model,
+                    **label,
+                    protocol=entry.protocol,
+                    items=len(task.items),
+                    earlier=(),
+                    is_complete=len(task.items) == task.available,
+                )
+                yield build_key(identity, look, task.portion.files), look
+
+
 def _build_result(
     request: Mapping[str, Any],
     tables: Sequence[pd.DataFrame],
     *,
     models: Iterable[ModelEntry],
+    identity: str,
     target: TranslationTarget,
-    margins: Mapping[str, float] | None,
+    settings: _Settings,
     skipped: Sequence[UnscoredItem],
     notes: Sequence[str],
     seconds: float,
@@ -305,6 +358,8 @@ def _build_result(
         MeasurementConditions(model, benchmark, part, language, protocol, "translation", "translator")
         for model, benchmark, part, language, protocol in keys.to_numpy().tolist()
     ]
+    fixed = read_fixed_factors(settings.fixed, {target.test.form})
+    looks = record_looks(get_cache_folder(), _list_looks(identity, conditions, target))
     manifest = build_manifest(
         request,
         models=models,
@@ -317,12 +372,24 @@ def _build_result(
             *notes,
             *collect_measure_notes(scores, measure_modules),
         ],
-        margins=margins,
+        looks=looks,
+        margins=settings.margins,
+        families=settings.families,
+        fixed=fixed,
         seconds=seconds,
     )
     result = Result(
         scores=scores,
-        records=measure_scores(scores, measure_modules, conditions, margins, skipped),
+        records=measure_scores(
+            scores,
+            measure_modules,
+            conditions,
+            settings.margins,
+            skipped,
+            families=settings.families,
+            fixed=fixed,
+            looks=looks,
+        ),
         manifest=manifest,
         texts=build_item_table(target.list_portions()),
     )

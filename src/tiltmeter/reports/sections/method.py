@@ -5,6 +5,7 @@ from typing import Any
 
 from markupsafe import Markup
 
+from tiltmeter.comparing.cells import list_common_fixed_factors
 from tiltmeter.measures import Measure, get_measure, select_deciding_record
 from tiltmeter.measures.measure import name_clusters
 from tiltmeter.measures.verdict_rule import count_test_families
@@ -16,6 +17,7 @@ from tiltmeter.reports.page_templates import load_template
 from tiltmeter.reports.record_rows import build_rows, group_records
 from tiltmeter.reports.sections.report_section import RenderedSection, ReportContent, ReportSection
 from tiltmeter.runs.file_digests import describe_changed_files
+from tiltmeter.runs.fixed_factors import describe_fixed_factors, list_fixed_columns
 from tiltmeter.runs.manifest import Manifest, Statistics
 from tiltmeter.runs.measurement import read_families
 from tiltmeter.runs.result import Result
@@ -28,13 +30,14 @@ def render(content: ReportContent) -> Iterator[RenderedSection]:
     manifests = [manifest for _, manifest in combined.runs]
     samples = (note for manifest in manifests for note in list_sample_notes(manifest.data, None, combined.benchmarks))
     looks = (note for manifest in manifests for note in list_look_notes(manifest.looks, combined.benchmarks))
+    fixed = (describe_fixed_factors(manifest.statistics.fixed) for manifest in manifests)
     html = load_template("method.html.jinja").render(
         definitions=provenance.list_definitions(combined.records),
         statistics=manifests[0].statistics if manifests else Statistics(),
-        factors=_list_factors(combined),
+        factors=_list_factors(content),
         dominant=_describe_dominant_factors(combined),
         violations=_list_violations(combined),
-        samples=list(dict.fromkeys([*samples, *looks])),
+        samples=list(dict.fromkeys(filter(None, [*samples, *looks, *fixed]))),
         error_rate=_describe_error_rate(content),
         data_sets=provenance.describe_data_sets((section.name for section in content.benchmarks), manifests),
         runs=[
@@ -73,13 +76,14 @@ def _describe_dominant_factors(combined: CombinedRuns) -> list[str]:
     ]
 
 
-def _list_factors(combined: CombinedRuns) -> list[str]:
+def _list_factors(content: ReportContent) -> list[str]:
     """Return a noun for each factor that items share and that intervals account for."""
+    fixed = list_fixed_columns(list_common_fixed_factors(content.runs))
     columns = dict.fromkeys(
         name
-        for measure in _list_primary_measures(combined)
+        for measure in _list_primary_measures(content.gathered)
         for name in measure.factor_columns
-        if name in combined.scores and combined.scores[name].nunique() > 1
+        if name in content.gathered.scores and name not in fixed and content.gathered.scores[name].nunique() > 1
     )
     return [name_clusters([name], 1) for name in columns]
 
