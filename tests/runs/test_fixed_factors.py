@@ -52,10 +52,10 @@ def test_outputs_name_the_fixed_factors(
 ) -> None:
     out = str(tmp_path / "run")
     assert command(monkeypatch, "run", causal, "--on", PORTION, "--fixed", "words", "--out", out) == 0
-    assert_mentions(capsys.readouterr().out, "only the words of these items", "--fixed words")
-    assert_mentions((tmp_path / "run/report.html").read_text(), "only the words of these items")
+    assert_mentions(capsys.readouterr().out, "--fixed words")
+    assert_mentions((tmp_path / "run/report.html").read_text(), "--fixed words")
     assert command(monkeypatch, "show", out, "--fixed", "targets", "--fixed", "words") == 0
-    assert_mentions(capsys.readouterr().out, "only the targets and words of these items")
+    assert_mentions(capsys.readouterr().out, "--fixed targets --fixed words")
 
 
 def test_other_names_are_errors(causal: str) -> None:
@@ -78,7 +78,7 @@ def test_a_comparison_fixes_what_is_fixed_in_all_runs(causal: str, masked: str) 
     assert both != errors(plain, other)[0]
     assert both == errors(plain, other, fixed=["words"])[0]
     (note,) = notes
-    assert_mentions(note, "only the words")
+    assert_mentions(note, "--fixed words")
 
 
 def test_translations_have_families_looks_and_fixed_factors(tmp_path: Path) -> None:

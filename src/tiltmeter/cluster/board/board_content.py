@@ -14,6 +14,7 @@ from tiltmeter.datasets.name_suggestions import suggest_name
 from tiltmeter.errors import UsageError
 from tiltmeter.reports.display_text import format_label
 from tiltmeter.runs.file_digests import describe_changed_files
+from tiltmeter.runs.fixed_factors import describe_fixed_factors
 from tiltmeter.runs.manifest import ModelEntry, build_model_entry
 
 # The family of a model is the value of the first of these attributes that the model has.
@@ -62,6 +63,11 @@ def make_board(folders: Sequence[Path | str], *, reference: str = "", attributes
         measured = {cell.record.model for column in columns for cell in column.cells}
         notes += [f"{attributes.name} describes {name}, but no run has it." for name in given.list_unmeasured(measured)]
     notes += [sentence for run in runs for sentence in describe_changed_files(run.changed, run.name)]
+    notes += [
+        f"{run.name}: {limited} Ranks always account for it."
+        for run in runs
+        if (limited := describe_fixed_factors(run.manifest.statistics.fixed))
+    ]
     numbers = {model.view.name: model.view.number for model in models}
     return Board(models, columns, build_section_views(columns, numbers), runs, broken, [*notes, *unread])
 
