@@ -81,7 +81,7 @@ def test_the_report_has_the_figure_the_section_and_the_items(folder: Path) -> No
     assert '<a href="#extremes">' in page
     assert page.index('id="items"') < page.index('id="extremes"') < page.index('id="method"')
     method = page[page.index('id="method"') :]
-    assert_mentions(method, "same occupation", "cluster")
+    assert_mentions(method, "what items share", "occupation")
     assert "target" not in method[: method.index("Limits and citations")]
     content = json.loads(gzip.decompress(base64.b64decode(page.split('id="packed">')[1].split("<")[0])))
     (packed,) = content["sets"]

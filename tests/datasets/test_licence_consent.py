@@ -88,7 +88,7 @@ def test_the_catalogue_says_so() -> None:
 
 @pytest.fixture
 def _unlicensed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Dataset, "licence_stated", property(lambda data: data.name != NAME))
+    monkeypatch.setattr(Dataset, "has_stated_licence", property(lambda data: data.name != NAME))
 
 
 @pytest.mark.usefixtures("_unlicensed")

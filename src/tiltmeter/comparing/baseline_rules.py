@@ -184,7 +184,8 @@ def _judge_difference(
         cell.location,
         f"{quantity.name} farther from {quantity.ideal:g} than the baseline{group}",
         contrast.farther,
-        (contrast.farther_low, contrast.farther_high),
+        # A distance from the ideal changes by at most as much as the number itself.
+        (contrast.farther_low - difference.missing.width, contrast.farther_high + difference.missing.width),
         contrast.n,
         lenient,
         even=tolerance.passes(lenient),

@@ -13,6 +13,7 @@ from tiltmeter.comparing.comparability import (
     list_differing_conditions,
 )
 from tiltmeter.comparing.comparable_cells import find_unreliable_cells
+from tiltmeter.comparing.missing_slack import NO_SLACK, MissingSlack, Slacks, index_slacks
 from tiltmeter.comparing.paired_difference import (
     Comparison,
     Difference,
@@ -214,21 +215,30 @@ def _format_label(cell: Cell, other: Cell, cells: Sequence[Cell]) -> str:
 def with_unreliable_sides(
     differences: Sequence[Difference], runs: Sequence[tuple[str, Result]], where: Mapping[str, str] | None = None
 ) -> list[Difference]:
-    """Return the differences; those in measures of bias get the verdicts of sides whose values cannot be ordered.
+    """Return the differences with what their sides lack: missing answers, and values that cannot be ordered.
 
-    Verdicts are those of the runs, on the items that `where` selects.
+    Only measures of bias get the verdicts of sides whose values cannot be ordered. Verdicts and missing answers are
+    those of the runs, on the items that `where` selects.
     """
-    verdicts = find_unreliable_cells(runs, where)
+    verdicts, slacks = find_unreliable_cells(runs, where), index_slacks(runs, where)
     return [
         replace(
             difference,
+            missing=_find_slack(difference, slacks),
             doubts=_list_reasons(difference, verdicts, "not interpretable"),
             contradiction="; ".join(_list_reasons(difference, verdicts, "contradictory")),
         )
         if difference.quantity.measure.is_about_bias
-        else difference
+        else replace(difference, missing=_find_slack(difference, slacks))
         for difference in differences
     ]
+
+
+def _find_slack(difference: Difference, slacks: Slacks) -> MissingSlack:
+    left, right = (
+        slacks.get((*side.cell.key, difference.quantity.name), NO_SLACK) for side in (difference.left, difference.right)
+    )
+    return left.subtract(right)
 
 
 def _list_reasons(

@@ -7,7 +7,9 @@ from typing import Any, Generic, Literal, Protocol, TypeVar
 import pandas as pd
 
 from tiltmeter.comparing.cells import Cell
+from tiltmeter.comparing.missing_slack import NO_SLACK, MissingSlack
 from tiltmeter.measures.contrasts import Contrast, find_disagreements
+from tiltmeter.measures.estimates import Interval
 from tiltmeter.measures.measure import Quantity
 from tiltmeter.measures.multiple_testing import adjust_holm, correct_detectable_effect, group_indexes
 from tiltmeter.measures.records import OVERALL
@@ -36,7 +38,8 @@ class PairedDifference:
     Holm's method for a test family of `tests` tests (see `correct_test_families`). `p_equivalence` and `detectable`,
     the minimum detectable difference, are corrected in the same way. `doubts` are the reasons why a side is not
     interpretable in a measure of bias. `contradiction` describes the sides whose parts or measures contradict each
-    other, and the parts whose significant differences have opposite directions.
+    other, and the parts whose significant differences have opposite directions. `missing` is how much lower and higher
+    the difference could be if answers that are missing were known; a verdict must hold for all of these values.
     """
 
     subject: str
@@ -51,6 +54,7 @@ class PairedDifference:
     tests: int = 1
     doubts: tuple[str, ...] = ()
     contradiction: str = ""
+    missing: MissingSlack = NO_SLACK
 
     def __repr__(self) -> str:
         """Return the two sides, the measure, the difference and its verdict in one line."""
@@ -91,10 +95,27 @@ class PairedDifference:
             return "contradictory"
         if self.contrast.test == "identical":
             return "identical"
+        without_missing = self._verdict_on_given_answers
+        return "inconclusive" if self.missing.width and self._depends_on_missing(without_missing) else without_missing
+
+    @property
+    def _verdict_on_given_answers(self) -> DifferenceKind:
         if self.p_holm < ALPHA:
             return "significant"
         equivalent = self.p_equivalence is not None and self.p_equivalence < ALPHA / 2
         return "no difference" if equivalent else "inconclusive"
+
+    def _depends_on_missing(self, verdict: DifferenceKind) -> bool:
+        """Return whether a verdict is wrong for some possible outcome of the missing answers."""
+        low, high = self.possible
+        if verdict == "significant":
+            return low <= 0 <= high
+        return max(abs(low), abs(high)) >= (self.quantity.measure.margin or 0.0)
+
+    @property
+    def possible(self) -> Interval:
+        """The interval of the difference, widened by what missing answers could change."""
+        return self.contrast.low - self.missing.below, self.contrast.high + self.missing.above
 
     def to_row(self) -> dict[str, Any]:
         """Return the difference as a row of a table."""
@@ -185,6 +206,8 @@ class Difference(PairedDifference):
             "verdict": self.verdict,
             "doubts": list(self.doubts),
             "contradiction": self.contradiction,
+            "possible_low": self.possible[0],
+            "possible_high": self.possible[1],
             "tests": self.tests,
             "significant": self.significant,
         }

@@ -120,10 +120,11 @@ def describe_difference(difference: PairedDifference) -> str:
     if verdict == "inconclusive":
         start = "inconclusive" if prefix else "Inconclusive"
         # The detectable difference is undefined if all items differ by the same amount.
-        detectable = f" These items can detect a difference of {texts['detectable']}." if contrast.detectable else ""
-        return (
-            f"{prefix}{start} between {left} and {right} (n={contrast.n:,}): {both}, difference {interval}.{detectable}"
-        )
+        note = f" These items can detect a difference of {texts['detectable']}." if contrast.detectable else ""
+        if difference.missing.width:
+            low, high = (measure.number(end, signed=True) for end in difference.possible)
+            note = f" With all missing answers on one side, it could be from {low} to {high}."
+        return f"{prefix}{start} between {left} and {right} (n={contrast.n:,}): {both}, difference {interval}.{note}"
     if contrast.farther_low > 0 or contrast.farther_high < 0:
         worse, better = (left, right) if contrast.farther_low > 0 else (right, left)
         words = f"{worse} is significantly farther from {ideal} than {better}"
