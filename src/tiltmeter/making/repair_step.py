@@ -23,9 +23,9 @@ _BATCH = 100
 
 @dataclass(frozen=True, slots=True)
 class RepairSummary:
-    """The result of the step: the number of findings for each rule and kind, and of dropped items for each reason.
+    """The result of the step `repair`: numbers of findings by rule and kind, and of dropped items by reason.
 
-    `pairs` is the number of sentence pairs on which the aligner was trained.
+    `pairs` is the number of sentence pairs on which the word aligner was trained.
     """
 
     items: int

@@ -88,10 +88,11 @@ class ReviewQuestion:
 
 @dataclass(frozen=True, slots=True)
 class AppliedOutcome:
-    """The applied outcome of an item, with the data that is needed to revert it.
+    """The review outcome that was applied to an item, with the data that is needed to revert the outcome.
 
-    `stage` and `texts` are those of the item before the outcome was applied. `findings` are the ids of the findings
-    that the outcome settled, and `accepted` are the codes of the validation findings that it accepted.
+    `outcome` is a text that identifies the outcome. `stage` and `texts` are those of the item before the outcome was
+    applied. `findings` are the ids of the findings that the outcome settled, and `accepted` are the codes of the
+    validation findings that the outcome accepted.
     """
 
     outcome: str
@@ -102,7 +103,7 @@ class AppliedOutcome:
 
 
 class ReviewTables(RowChecksumDatabase):
-    """Reviewers, decisions and reservations. Methods that write must be called inside `begin_transaction()`."""
+    """The tables of a review, such as reviewers and decisions. Call methods that write inside `begin_transaction()`."""
 
     # Reviewers
 
@@ -115,7 +116,7 @@ class ReviewTables(RowChecksumDatabase):
         return [name for (name,) in self._db.execute("SELECT name FROM reviewers ORDER BY at, name")]
 
     def reviewers(self) -> dict[str, int]:
-        """Return the number of decisions of each reviewer; withdrawn decisions are not counted."""
+        """Return a dictionary from reviewer to number of decisions; withdrawn decisions are not counted."""
         query = "SELECT reviewer, count(*) FROM decisions WHERE undone_at IS NULL GROUP BY reviewer ORDER BY reviewer"
         return dict(self._db.execute(query))
 
@@ -152,7 +153,7 @@ class ReviewTables(RowChecksumDatabase):
                 get_timestamp(),
             ],
         )
-        # They are deleted last. Otherwise the new decision would get the id of a deleted decision.
+        # Repeated decisions are deleted last. Otherwise the new decision would get the id of a deleted decision.
         self._db.executemany("DELETE FROM decisions WHERE id = ?", [[number] for number in repeated])
 
     def _find_repeated(self, decision: ReviewDecision, known: int) -> list[int]:
@@ -247,7 +248,10 @@ class ReviewTables(RowChecksumDatabase):
     # Slots
 
     def list_slots(self) -> Iterator[tuple[str, int, str, float]]:
-        """Return item, slot, reviewer and expiry time of all reservations, including expired reservations."""
+        """Return the item, slot number, reviewer and expiry time of each reservation, including expired reservations.
+
+        An item has one slot for each reviewer who has reserved it.
+        """
         return iter(self._db.execute("SELECT item, slot, reviewer, expires FROM review_slots"))
 
     def take_slot(self, item: str, slot: int, reviewer: str, expires: float) -> None:
@@ -330,7 +334,7 @@ class ReviewTables(RowChecksumDatabase):
             self._db.execute("INSERT INTO found_problems VALUES (?, ?, ?)", [steps, version, found])
 
     def load_found(self, steps: int, version: str) -> str:
-        """Return the problems that were cached with this number of steps and version; an empty text if none were."""
+        """Return the cached open problems as JSON; an empty text if `steps` or `version` differs from the cached value."""
         query = "SELECT found FROM found_problems WHERE steps = ? AND version = ?"
         row = self._db.execute(query, [steps, version]).fetchone()
         return str(row[0]) if row else ""

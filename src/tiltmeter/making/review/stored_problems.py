@@ -14,7 +14,7 @@ from tiltmeter.making.project_store import ProjectStore
 
 
 def format_key(key: tuple[object, ...]) -> str:
-    """Format the key of an item as JSON.
+    """Return the key of an item (see `read_item_keys`) as JSON.
 
     >>> format_key(("translated", None, 1, "3,4", None))
     '["translated", null, 1, "3,4", null]'
