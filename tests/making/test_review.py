@@ -399,7 +399,7 @@ def test_review_from_the_command_line(translated: Project, run: Run, tmp_path: P
     run("make", "publish", folder, "--out", str(tmp_path / "out"), "--open", "leave-out")
     card = (tmp_path / "out" / "README.md").read_text(encoding="utf-8")
     assert "Keep the register." in card
-    assert "Ida: 1 adjudicated" in card
+    assert "Ida: adjudicated items: 1" in card
 
 
 def test_mistakes_on_the_command_line(translated: Project, run: Run) -> None:

@@ -1,4 +1,4 @@
-"""Item makers. They list the texts of a source item that must be translated, and build the new item from them."""
+"""Item makers list the texts of a source item to translate, and build the new item from the translations."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -23,7 +23,10 @@ PROMPTS = {"masculine": 'He said: "{}"', "feminine": 'She said: "{}"'}
 
 @dataclass(frozen=True, slots=True)
 class TextToTranslate:
-    """A text to translate, and the role and field of its translation; `has_blank` tells whether it contains BLANK."""
+    """A text to translate; `role` and `field` say where its translation is stored.
+
+    `has_blank` is true if the text is a context with BLANK.
+    """
 
     role: TextRole
     field: str
@@ -39,7 +42,7 @@ class ItemRejection:
 
 
 class ItemMaker(Protocol):
-    """Builds new items from source items and translations."""
+    """Lists the texts of source items to translate, and builds new items from the translations."""
 
     @property
     def form(self) -> Form[Any]:
@@ -54,7 +57,10 @@ class ItemMaker(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class TranslatedItemMaker:
-    """Makes an item from its translated texts. If `with_filled`, candidate words are also translated in the context."""
+    """Makes an item of the same form from its translated texts.
+
+    If `with_filled` is true, each candidate word is also translated inside the context.
+    """
 
     form: Form[Any]
     with_filled: bool = True

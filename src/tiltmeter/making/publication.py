@@ -136,8 +136,8 @@ def _select_items(
     if open_items == "refuse" and (unsettled or waiting):
         raise OpenItemsError(
             f"{len(unsettled):,} items have open problems and {len(waiting):,} are not translated; `tiltmeter make "
-            "status` lists the problems. Settle the problems, publish these items with --open keep (the data card lists "
-            "the problems), or omit these items with --open leave-out."
+            "status` lists the problems. Settle the problems, publish these items with --open keep (the data card "
+            "lists the problems), or omit these items with --open leave-out."
         )
     left_out = dict.fromkeys(waiting, "not translated")
     left_out |= {item: f"cannot be built: {reason}" for item, reason in assembled.rejected.items()}
@@ -220,7 +220,8 @@ def _find_changes(last: Edition | None, lines: str, reasons: Mapping[str, str]) 
     published = read_bytes(last.folder / PUBLISHED_ITEMS)
     if hashlib.sha256(published).hexdigest() != last.facts["sha256"]:
         raise DataError(
-            f"{last.folder / PUBLISHED_ITEMS} was changed after its publication; restore it from a copy of this edition."
+            f"{last.folder / PUBLISHED_ITEMS} was changed after its publication; restore the file from a copy of this "
+            "edition."
         )
     before = _index_by_id(published.decode())
     after = _index_by_id(lines)

@@ -2,7 +2,7 @@
 
 Both coefficients are 1 - observed disagreement / expected disagreement: 1 is perfect agreement, 0 is agreement by
 chance. Intervals are percentile bootstraps over items. A row is the ratings of one item. A resample is drawn from a
-multinomial distribution over the distinct rows. This is equivalent to drawing single items, but much faster.
+multinomial distribution over the distinct rows, which is equivalent to drawing single items, but much faster.
 """
 
 from collections import Counter

@@ -7,7 +7,7 @@ from tiltmeter.forms.case_folding import fold_case
 from tiltmeter.forms.word_difference import find_word_spans
 
 # Minimum similarity of a word and a term, as in Öztürk's thesis (2022, section 3.1.4). The thesis leaves out terms of
-# several words; here the minimum is the same for them.
+# several words; here the same minimum applies to these terms.
 _MIN_SIMILARITY = 0.4
 
 

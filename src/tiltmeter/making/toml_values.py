@@ -1,4 +1,4 @@
-"""Access to TOML files that users edit, with checks of all values; errors name the file and the key."""
+"""Read TOML files that users edit, and check their values; error messages name the file and the key."""
 
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches

@@ -395,8 +395,8 @@ def _restore_by_alignment(project: Project, aligner: Eflomal, summary: Translati
         if restored is None:
             continue
         reason = (
-            "BLANK was lost in translation. It was restored by the word alignment of the sentence with a word filled in "
-            "and its translation."
+            "BLANK was lost in translation. It was restored by the word alignment of the sentence with a word filled "
+            "in and its translation."
         )
         proposed = RepairFinding(draft.item, finding.field, RESTORED, "proposed", reason, finding.before, (restored,))
         with store.begin_transaction():

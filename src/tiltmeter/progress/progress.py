@@ -1,4 +1,4 @@
-"""The interface for progress: a step has a label and reports how many of its units (such as questions) are done."""
+"""The interface for progress: each step has a label, and reports how many of its units (such as questions) are done."""
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext

@@ -1,5 +1,4 @@
-"""Read and write CSV files. They start with a byte order mark, so that spreadsheet programs detect the encoding UTF-8.
-"""
+"""Read and write CSV files. Their byte order mark lets spreadsheet programs detect the encoding UTF-8."""
 
 import csv
 import io
@@ -54,8 +53,8 @@ def read_table(path: Path) -> tuple[list[str], list[tuple[int, dict[str, str]]]]
     for number, values in enumerate(table, start=2):
         if any(values[len(columns) :]):
             raise DataError(
-                f"{path}, row {number}: the row has more cells than the header; put texts that contain the separator in "
-                "quotes."
+                f"{path}, row {number}: the row has more cells than the header; put texts that contain the separator "
+                "in quotes."
             )
         rows.append((number, {key: remove_guard(value) for key, value in zip(columns, values, strict=False)}))
     return columns, rows

@@ -12,8 +12,8 @@ DECISIONS = ("accept", "drop")
 class TextRow:
     """One text of an item. Reviewers fill in `corrected`, `decision` (for the whole item) and `comment`.
 
-    `about` is the subject of the item, such as its target. `place` says where the row is in the file, for example "row 3". `fault` is a problem that was found when the row was
-    read.
+    `about` is the subject of the item, such as its target. `place` says where the row is in the file, for example
+    "row 3". `fault` is a problem that was found when the row was read.
     """
 
     item: str

@@ -99,21 +99,21 @@ class RatingSession:
 
         If `task` is given, only questions of this task are returned.
         """
-        taken = self._take(rater, task, 1, self._held)
+        taken = self._reserve_questions(rater, task, 1, self._held)
         return taken[0] if taken else None
 
     def take_all(self, rater: str, *, task: str | None = None, limit: int | None = None) -> list[RatingQuestion]:
         """Return all questions for a rater for a spreadsheet, at most `limit`, and reserve their units for a week."""
-        return self._take(rater, task, limit, HELD_IN_SHEET)
+        return self._reserve_questions(rater, task, limit, HELD_IN_SHEET)
 
-    def _take(self, rater: str, task: str | None, limit: int | None, held: float) -> list[RatingQuestion]:
+    def _reserve_questions(self, rater: str, task: str | None, limit: int | None, held: float) -> list[RatingQuestion]:
         name = self._find_rater(rater)
         if task is not None:
             self._find_task(task)
         with self.store.begin_transaction():
             now = self._clock()
             slots = self.store.get_rating_slots(now)
-            questions = self._questions(name, task, slots)[:limit]
+            questions = self._list_questions(name, task, slots)[:limit]
             for question in questions:
                 others = {slot for slot, who in slots.get(question.unit, {}).items() if who != name}
                 own = [slot for slot, who in slots.get(question.unit, {}).items() if who == name]
@@ -123,9 +123,11 @@ class RatingSession:
 
     def questions(self, rater: str, task: str | None = None) -> list[RatingQuestion]:
         """Return all questions for a rater, but do not reserve the units; units that the rater has begun come first."""
-        return self._questions(self._find_rater(rater), task, self.store.get_rating_slots(self._clock()))
+        return self._list_questions(self._find_rater(rater), task, self.store.get_rating_slots(self._clock()))
 
-    def _questions(self, name: str, task: str | None, slots: Mapping[str, Mapping[int, str]]) -> list[RatingQuestion]:
+    def _list_questions(
+        self, name: str, task: str | None, slots: Mapping[str, Mapping[int, str]]
+    ) -> list[RatingQuestion]:
         rated = self._group_ratings()
         begun: list[RatingQuestion] = []
         fresh: list[RatingQuestion] = []
@@ -172,7 +174,7 @@ class RatingSession:
             name = self._find_rater(rater)
             if replaces:
                 self._delete_repeated(name, unit, task)
-            self._rate(name, given, self._index_units(), self._group_ratings())
+            self._store_rating(name, given, self._index_units(), self._group_ratings())
 
     def _delete_repeated(self, name: str, unit: str, task: str) -> None:
         """Delete the rater's rating of a unit in a task; raise a UsageError if the label was shown after the rating."""
@@ -201,13 +203,13 @@ class RatingSession:
                 if own and own.steps.get(given.task) == given.step:
                     continue  # an earlier import has stored this rating
                 try:
-                    self._rate(name, given, units, rated)
+                    self._store_rating(name, given, units, rated)
                 except UsageError as error:
                     raise DataError(f"{given.place}: {error} No rating of the file was stored.") from error
                 done += 1
         return done
 
-    def _rate(
+    def _store_rating(
         self,
         name: str,
         given: ImportedRating,
@@ -273,7 +275,7 @@ class RatingSession:
     def compute_results(self) -> RatingResult:
         """Return the outcome of each unit, the agreement in each task, and the number of ratings of each rater."""
         rated = self._group_ratings()
-        outcomes = {unit.id: self._outcome(unit, rated.get(unit.id, {})) for unit in self.store.units()}
+        outcomes = {unit.id: self._decide_outcome(unit, rated.get(unit.id, {})) for unit in self.store.units()}
         agreement = {}
         for task in self.plan.tasks:
             names = sorted({name for own in rated.values() for name in own})
@@ -345,7 +347,7 @@ class RatingSession:
                 return "drop"
         return "open" if self._find_next_task(unit, own.steps) else "keep"
 
-    def _outcome(self, unit: RatingUnit, rated: Mapping[str, _UnitRatings]) -> RatingOutcome:
+    def _decide_outcome(self, unit: RatingUnit, rated: Mapping[str, _UnitRatings]) -> RatingOutcome:
         in_order = sorted(rated.values(), key=lambda own: own.first)
         verdicts = [self._decide_verdict(unit, own) for own in in_order]
         if self.plan.second_decides:

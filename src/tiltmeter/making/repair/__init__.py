@@ -34,6 +34,7 @@ STEPS: dict[str, Step] = {
     "synonyms": find_synonym_errors,
     "target": find_missing_targets,
 }
+# The steps that need word alignment.
 _ALIGNED = ("agreement", "target")
 
 
@@ -58,7 +59,10 @@ def repair_drafts(
     aligner: Eflomal | None = None,
     steps: Sequence[str] = tuple(STEPS),
 ) -> RepairResult:
-    """Run the repair steps on drafts of one language. The aligner is optional; `find_aligner` returns one."""
+    """Run the repair steps on drafts of one language, and return the repaired drafts and the findings.
+
+    `find_aligner` returns an aligner. Without an aligner, the steps do not use word alignment.
+    """
     unknown = [step for step in steps if step not in STEPS]
     if unknown:
         raise UsageError(f"There is no repair step {unknown[0]!r}; choose from {', '.join(STEPS)}.")

@@ -15,7 +15,10 @@ _BRACKETS = re.compile(r"\s*[(\[][^)\]]*[)\]]\s*")
 
 
 def find_punctuation_errors(drafts: Sequence[Draft], _resources: RepairResources) -> list[RepairFinding]:
-    """Find words with outer punctuation, which is removed, and texts with alternatives, which are proposed singly."""
+    """Find candidate words and target terms with outer punctuation, brackets or several alternative words.
+
+    Outer punctuation is removed. Each alternative word is proposed.
+    """
     return [
         finding
         for draft in drafts

@@ -1,4 +1,4 @@
-"""The resources of repair steps: the rules of the language, and the word alignment of the project's sentences."""
+"""The resources of repair steps: the repair rules of the language, and the word alignment of the sentences."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -34,7 +34,7 @@ class ProjectAlignment:
 
 @dataclass(frozen=True, slots=True)
 class RepairResources:
-    """The rules of the language, and the alignment. Without an aligner, the alignment is empty.
+    """The repair rules of the language, and the word alignment, which is empty if no aligner is available.
 
     `pending` are the ids of items for which an earlier step proposes another context; later steps skip these items.
     """
@@ -45,7 +45,7 @@ class RepairResources:
 
 
 def align_project(drafts: Iterable[Draft], aligner: Eflomal | None) -> ProjectAlignment:
-    """Train the aligner on all sentences of the drafts, and return their alignment."""
+    """Train the aligner on all sentences of the drafts, and return the word alignment of the sentences."""
     if aligner is None:
         return ProjectAlignment()
     keys: list[tuple[str, str, bool]] = []

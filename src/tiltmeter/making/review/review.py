@@ -98,12 +98,12 @@ class Review:
         name = self._find_reviewer(reviewer)
         with self._begin_transaction(synced=False):  # losing a reservation in a power failure does no harm
             item = self._queue.take(name, self._clock(), self._held, skip)
-            return self._build_view(self._entry(item), name) if item else None
+            return self._build_view(self._get_reviewable_item(item), name) if item else None
 
     def show(self, item: str, reviewer: str) -> ReviewItem:
         """Return an item as a reviewer sees it, but do not reserve the item."""
         self._queue.refresh()
-        return self._build_view(self._entry(item), self._find_reviewer(reviewer))
+        return self._build_view(self._get_reviewable_item(item), self._find_reviewer(reviewer))
 
     # Decisions
 
@@ -133,7 +133,7 @@ class Review:
         """
         name = self._find_reviewer(reviewer)
         with self._begin_transaction():
-            entry, problems = self._entry(item), self._queue.problems(item)
+            entry, problems = self._get_reviewable_item(item), self._queue.problems(item)
             decision = make_decision(
                 self.project, entry, name, verdict, texts or {}, proposals or {}, accepted or {}, shown, problems
             )
@@ -172,7 +172,7 @@ class Review:
 
         Raise a UsageError if `reviewer` has not decided on the item.
         """
-        name, entry = self._find_reviewer(reviewer), self._entry(item)
+        name, entry = self._find_reviewer(reviewer), self._get_reviewable_item(item)
         with self._store.begin_transaction():
             known = select_current_decisions(self.project, entry, self._store.decisions(item))
             if all(decision.reviewer != name for decision in known):
@@ -209,7 +209,7 @@ class Review:
     def get_conflict(self, item: str) -> ReviewConflict:
         """Return an item with all decisions on it, whether or not the decisions agree."""
         self._queue.refresh()
-        entry = self._entry(item)
+        entry = self._get_reviewable_item(item)
         known = select_current_decisions(self.project, entry, self._store.decisions(item))
         return ReviewConflict(self._build_view(entry, ""), tuple(known))
 
@@ -234,7 +234,7 @@ class Review:
         """
         name = self._find_reviewer(by)
         with self._begin_transaction():
-            entry = self._entry(item)
+            entry = self._get_reviewable_item(item)
             conflict = self.get_conflict(item)
             known = conflict.decisions
             if seen is not None and seen != conflict.digest:
@@ -295,7 +295,7 @@ class Review:
         if not question:
             raise UsageError(f"The question about {item} is empty; write a text.")
         with self._begin_transaction():
-            self._entry(item)
+            self._get_reviewable_item(item)
             is_repeated = any(
                 (asked.item, asked.reviewer, asked.question) == (item, name, question)
                 for asked in self._store.questions()
@@ -310,7 +310,7 @@ class Review:
 
     def get_view(self, item: str) -> ReviewItem:
         """Return an item with its texts and problems, but without the decisions and questions of any reviewer."""
-        return self._build_view(self._entry(item), "")
+        return self._build_view(self._get_reviewable_item(item), "")
 
     def answer(self, by: str, number: int, answer: str) -> ReviewQuestion:
         """Store the answer to the question with the id `number`, and return the question.
@@ -351,7 +351,7 @@ class Review:
                 return known
         raise NotAReviewerError(f"{name!r} is not a reviewer of this project; add the name with --add-reviewer.")
 
-    def _entry(self, item: str) -> ProjectItem:
+    def _get_reviewable_item(self, item: str) -> ProjectItem:
         entry = self._store.item(item)
         if entry.stage == "source":
             raise UsageError(f"The item {item} is not translated yet; run `tiltmeter make translate` first.")

@@ -10,8 +10,8 @@ from tiltmeter.forms.blank import BLANK
 from tiltmeter.forms.case_folding import find_folded
 from tiltmeter.making.review.review_views import ReviewItem
 
-# The kind of a mark. "" means no mark. "long" marks an empty piece, which says that the next two pieces were too long to
-# be compared word by word.
+# The kind of a mark. "" means no mark. "long" marks an empty piece, which says that the next two pieces were too long
+# to be compared word by word.
 MarkKind = Literal["", "blank", "target", "removed", "added", "long"]
 # The name of the field that has the target term of an item.
 _TERM = "target_term"

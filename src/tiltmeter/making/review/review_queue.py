@@ -40,7 +40,7 @@ class QueuedItem:
 
 
 @dataclass(slots=True)
-class _HeldSlot:
+class _Reservation:
     reviewer: str
     expires: float
 
@@ -57,7 +57,7 @@ class _QueueState:
     items: dict[str, QueuedItem] = field(default_factory=dict)
     decided: dict[str, set[str]] = field(default_factory=dict)
     incomplete: set[str] = field(default_factory=set)
-    slots: dict[str, dict[int, _HeldSlot]] = field(default_factory=dict)
+    slots: dict[str, dict[int, _Reservation]] = field(default_factory=dict)
     asked: dict[str, set[str]] = field(default_factory=dict)
 
 
@@ -90,7 +90,7 @@ class ReviewQueue:
             asked=self._store.list_unanswered(),
         )
         for item, slot, reviewer, expires in self._store.list_slots():
-            self._known.slots.setdefault(item, {})[slot] = _HeldSlot(reviewer, expires)
+            self._known.slots.setdefault(item, {})[slot] = _Reservation(reviewer, expires)
         self._read(stale, {item: keys[item][2] for item in stale}, examined)
         for entry in self._known.items.values():
             self._add(entry)
@@ -151,22 +151,22 @@ class ReviewQueue:
         """
         known = self._known
         skipped = {*known.asked.get(reviewer, ()), *known.decided.get(reviewer, ()), *skip}
-        own = {item for item, slots in known.slots.items() if self._is_held(slots, reviewer, now)}
+        own = {item for item, slots in known.slots.items() if self._is_reserved(slots, reviewer, now)}
         for chosen in (own, known.incomplete) if own else (known.incomplete,):
             for item, entry in known.items.items():
                 if item in chosen and item in known.incomplete and item not in skipped:
                     slots = known.slots.get(item, {}).values()
                     others = sum(one.expires > now and one.reviewer != reviewer for one in slots)
                     if len(entry.deciders) + others < self._rule.reviewers:
-                        self._hold(item, reviewer, now, now + held)
+                        self._reserve(item, reviewer, now, now + held)
                         return item
         return None
 
     @staticmethod
-    def _is_held(slots: Mapping[int, _HeldSlot], reviewer: str, now: float) -> bool:
+    def _is_reserved(slots: Mapping[int, _Reservation], reviewer: str, now: float) -> bool:
         return any(held.reviewer == reviewer and held.expires > now for held in slots.values())
 
-    def _hold(self, item: str, reviewer: str, now: float, expires: float) -> None:
+    def _reserve(self, item: str, reviewer: str, now: float, expires: float) -> None:
         others = {
             slot: held
             for slot, held in self._known.slots.get(item, {}).items()
@@ -175,7 +175,7 @@ class ReviewQueue:
         slot = next(number for number in count(1) if number not in others)
         self._store.free_slots(item, reviewer)
         self._store.take_slot(item, slot, reviewer, expires)
-        self._known.slots[item] = {**others, slot: _HeldSlot(reviewer, expires)}
+        self._known.slots[item] = {**others, slot: _Reservation(reviewer, expires)}
         self._stamp = self._store.stamp()
 
     def free(self, item: str, reviewer: str) -> None:

@@ -1,5 +1,4 @@
-"""The rule that k of n reviewers must agree on an item. StereoSet kept an item if at least three of five people agreed.
-"""
+"""The rule that k of n reviewers must agree on an item. StereoSet kept an item if three of five people agreed."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -67,7 +67,7 @@ class ReviewSummary:
         lines += [f"{name}: adjudicated items: {count:,}" for name, count in self.adjudicators.items()]
         if self.agreement.together.items:
             lines.append(f"agreement on the verdicts accept, edit and drop: {self.agreement.together}")
-            lines += [f"agreement of {one} and {other}: {found}" for (one, other), found in self.agreement.pairs.items()]
+            lines += [f"agreement, {one} and {other}: {found}" for (one, other), found in self.agreement.pairs.items()]
             if self.agreement.same is not None:
                 lines.append(
                     f"{self.agreement.same:.0%} of the pairs of decisions on the same item are equal, including the "

@@ -334,7 +334,7 @@ class ReviewTables(RowChecksumDatabase):
             self._db.execute("INSERT INTO found_problems VALUES (?, ?, ?)", [steps, version, found])
 
     def load_found(self, steps: int, version: str) -> str:
-        """Return the cached open problems as JSON; an empty text if `steps` or `version` differs from the cached value."""
+        """Return the cached open problems as JSON; an empty text if `steps` or `version` differs from the cache."""
         query = "SELECT found FROM found_problems WHERE steps = ? AND version = ?"
         row = self._db.execute(query, [steps, version]).fetchone()
         return str(row[0]) if row else ""

@@ -16,7 +16,8 @@ from tiltmeter.making.review.review_tables import ReviewQuestion
 class ReviewProblem:
     """A problem of an item: the name of the finding (`reason`), its kind, the field, a message, and proposed texts.
 
-    The best proposal comes first. If the text is not changed, a problem of the kind `warning` must be accepted with a reason.
+    The best proposal comes first. If the text is not changed, a problem of the kind `warning` must be accepted with a
+    reason.
     """
 
     reason: str
@@ -97,7 +98,8 @@ class ConflictChangedError(UsageError):
 
     def __init__(self, item: str) -> None:
         super().__init__(
-            f"The decisions on the item {item} have changed since you opened it; nothing was stored, open the item again."
+            f"The decisions on the item {item} have changed since you opened it; nothing was stored. Open the item "
+            "again."
         )
 
 
