@@ -73,7 +73,10 @@ def build_locator(aligned: Sequence[AlignedPair], pairs: Sequence[tuple[str, str
 
 
 def _restore_by_difference(one: str, other: str) -> str | None:
-    """Replace the words in which two translations differ by BLANK; return None if they differ in too many words."""
+    """Return a translation in which BLANK replaces the words that differ between two translations.
+
+    Return None if the translations do not have a common part, or differ in too many words.
+    """
     left, right = _TOKENS.findall(one), _TOKENS.findall(other)
     start = 0
     while start < min(len(left), len(right)) and left[start] == right[start]:
@@ -88,7 +91,7 @@ def _restore_by_difference(one: str, other: str) -> str | None:
 
 
 def _restore_by_word(sentence: str, word: str, wanted: int) -> str | None:
-    """Replace `word` by BLANK in the sentence; return None unless the word occurs exactly `wanted` times."""
+    """Return the sentence with BLANK instead of `word`; None unless the word occurs exactly `wanted` times."""
     pattern = rf"(?<!\w){re.escape(word.strip('.'))}(?!\w)" if word.strip(". ") else r"(?!)"
     text, count = re.subn(pattern, BLANK, sentence, flags=re.IGNORECASE)
     return text if count == wanted else None

@@ -17,8 +17,8 @@ FindingKind = Literal["changed", "proposed", "open"]
 class Draft:
     """The source texts of an item (`source`) and their current translations (`texts`).
 
-    The keys are the fields of `Form.translatable`. For each field of a candidate word, `filled` has the translation of
-    the context with the word filled in, and `alone` has the translation of the word without a context.
+    The keys of all mappings are the fields of `Form.translatable`. For each field of a candidate word, `filled` has the
+    translation of the context with the word filled in, and `alone` has the translation of the word without a context.
     """
 
     item: str
@@ -93,7 +93,7 @@ def apply_findings(draft: Draft, findings: Iterable[RepairFinding]) -> Draft:
 
 
 def count_findings(findings: Iterable[RepairFinding]) -> Counter[tuple[str, FindingKind]]:
-    """Return the number of findings for each rule and kind."""
+    """Return the number of findings for each pair of rule and kind."""
     return Counter((finding.rule, finding.kind) for finding in findings)
 
 

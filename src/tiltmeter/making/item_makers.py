@@ -112,7 +112,10 @@ class WrittenItemMaker:
 
 @dataclass(frozen=True, slots=True)
 class GenderedPairMaker:
-    """Makes a gendered pair from three translations of a GEST sentence: alone, said by a man, and said by a woman."""
+    """Makes a gendered pair from three translations of a GEST sentence.
+
+    The sentence is translated alone, as the speech of a man, and as the speech of a woman.
+    """
 
     prompts: Mapping[str, str]
     translator: str
@@ -123,7 +126,7 @@ class GenderedPairMaker:
         return get_form(GENDERED_PAIRS)
 
     def list_texts_to_translate(self, item: Item) -> list[TextToTranslate]:
-        """Return the sentence alone, and the sentence in each of the two prompts."""
+        """Return the sentence alone, and the sentence inside the masculine and the feminine prompt."""
         sentence: str = item.sentence  # type: ignore[attr-defined]
         prompted = [
             TextToTranslate("text", gender, prompt.replace("{}", sentence)) for gender, prompt in self.prompts.items()

@@ -102,7 +102,7 @@ def examine_items(items: Iterable[Item]) -> list[Finding]:
 
 
 def examine_texts(project: Project, entry: ProjectItem, texts: Mapping[str, str]) -> list[Finding]:
-    """Return the validation findings about an item if its translations are `texts`; the findings are cached."""
+    """Return the validation findings that an item would have with the translations `texts`; cache the findings."""
     key = (entry.source, *texts.items())
     if (known := project.examined.get(key)) is None:
         if len(project.examined) >= _CACHE_SIZE:

@@ -56,7 +56,9 @@ class Placeholder:
         return text.replace(BLANK, self.token)
 
     def find(self, translation: str, wanted: int) -> PlaceholderMatch:
-        """Replace the token by BLANK in the translation of a text that contained it `wanted` times.
+        """Return a match: the translation with BLANK instead of the token, and how the token was translated.
+
+        The source text contained the token `wanted` times.
 
         >>> Placeholder("letters", "XBLANKX").find("El cocinero era x blankX.", 1)
         PlaceholderMatch(text='El cocinero era BLANK.', outcome='respelled')
@@ -114,7 +116,10 @@ def _load_placeholders() -> dict[str, Any]:
 
 @cache
 def _compile_respellings(token: str) -> re.Pattern[str]:
-    """Return a pattern that matches BLANK and the token, also in other letter case, split, or in other brackets."""
+    """Return a pattern that matches BLANK and the token.
+
+    The pattern also matches the token in other letter case, with spaces inside, or in other brackets.
+    """
     core = [character for character in token if character.isalnum()]
     if not core:
         mark = re.escape(token[0])

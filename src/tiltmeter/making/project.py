@@ -204,7 +204,7 @@ def write_project(
 
 
 def open_project(folder: Path | str) -> Project:
-    """Open the project in a folder."""
+    """Open and return the project in a folder; raise a UsageError if the folder has no project."""
     folder = Path(folder)
     if not (folder / SETTINGS).is_file():
         raise UsageError(f"{folder} is not a project: it has no {SETTINGS}; start one with `tiltmeter make new`.")

@@ -139,7 +139,10 @@ def read_settings(folder: Path) -> ProjectSettings:
 
 
 def reject_changed_settings(path: Path, settings: ProjectSettings, started: Mapping[str, str]) -> None:
-    """Raise a UsageError if a setting of FIXED has changed; `started` has the values at the start of the project."""
+    """Raise a UsageError if one of the settings in FIXED has changed.
+
+    `started` has the values of these settings at the start of the project.
+    """
     for name, value in settings.fixed.items():
         if (before := started.get(name, value)) != value:
             raise UsageError(

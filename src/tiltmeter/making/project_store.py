@@ -362,7 +362,7 @@ class ProjectStore(ReviewTables, RatingTables):
         return cursor.lastrowid
 
     def findings(self, item: str | None = None, kinds: Iterable[FindingKind] = ()) -> Iterator[StoredFinding]:
-        """Return the findings about one item (None: about all items) of the given kinds (empty: of all kinds)."""
+        """Return the findings about one item (None: about all items) with the given kinds (empty: with any kind)."""
         query = (
             "SELECT id, step, closed_by, proposals, item, field, rule, kind, reason, before FROM findings "
             f"{'' if item is None else 'WHERE item = ?'} ORDER BY id"
@@ -374,7 +374,7 @@ class ProjectStore(ReviewTables, RatingTables):
                 yield StoredFinding(number, step, finding, closed_by)
 
     def close_findings(self, item: str, *, by: str, why: str, fields: Iterable[str] | None = None) -> None:
-        """Mark the proposed and open findings about an item, or only about the given fields, as settled."""
+        """Mark the proposed and open findings about an item, or only about its fields in `fields`, as settled."""
         for stored in list(self.findings(item, ("proposed", "open"))):
             if stored.closed_by is None and (fields is None or stored.finding.field in set(fields)):
                 self._db.execute(
@@ -412,7 +412,7 @@ class ProjectStore(ReviewTables, RatingTables):
         self._db.executemany("INSERT INTO step_counts VALUES (?, ?, ?, ?, ?)", rows)
 
     def count_steps(self) -> int:
-        """Return how many times a step was completed, for all steps together."""
+        """Return the number of completed steps; a step that was completed twice counts twice."""
         (count,) = self._db.execute("SELECT count(*) FROM steps").fetchone()
         return int(count)
 

@@ -14,7 +14,7 @@ _MIN_SIMILARITY = 0.4
 def find_closest_words(term: str, sentence: str) -> list[str]:
     """Return the words of a sentence whose spelling is closest to a term: at most three, closest first.
 
-    For a term of several words, the result is sequences of words that have as many words as the term.
+    For a term of several words, return sequences of words that have as many words as the term.
 
     >>> find_closest_words("Norwegisch", "Die BLANK Norweger tanzten.")
     ['Norweger']

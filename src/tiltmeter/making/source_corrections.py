@@ -46,7 +46,10 @@ class CorrectionSummary:
 
 
 def check_source(project: Project) -> list[SourceProblem]:
-    """Return the problems of source items: validation findings, pairs that differ only in pronouns, unlisted names."""
+    """Return the problems of source items: validation findings, pairs that differ only in pronouns, and unlisted names.
+
+    An unlisted name is a name that is not in Tiltmeter's list of names.
+    """
     items = [project.get_source_item(entry) for entry in project.store.items()]
     problems = [
         SourceProblem(finding.item, finding.code, finding.field, finding.message) for finding in examine_items(items)

@@ -190,7 +190,7 @@ class _WorkCount:
                 self.characters += len(one.text)
 
     def sum_unrecorded(self) -> UnrecordedWork:
-        """Return all work that no completed step has recorded."""
+        """Return the work of this run and of interrupted runs, which is not recorded in a completed step yet."""
         earlier, summary = self.earlier, self.summary
         return UnrecordedWork(
             system=self.system,
@@ -310,7 +310,7 @@ def _write_translations(
     blanked: Mapping[str, _BlankedContext],
     summary: TranslationSummary,
 ) -> None:
-    """Store the translations of one item, the attempts with placeholders, and findings about problems."""
+    """Store the translations of one item, all attempts to translate its contexts, and findings about problems."""
     store = project.store
     texts: dict[TextRole, dict[str, str]] = {"text": {}, "alone": {}, "filled": {}}
     for text in wanted:

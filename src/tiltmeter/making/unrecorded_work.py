@@ -25,7 +25,7 @@ class UnrecordedWork:
 
     @classmethod
     def load(cls, store: ProjectStore) -> "UnrecordedWork":
-        """Load the work of earlier, interrupted steps that was not recorded."""
+        """Return the saved work of interrupted steps; empty if every earlier step was completed."""
         return cls(**json.loads(store.get_remembered().get(_NAME) or "{}"))
 
     def save(self, store: ProjectStore) -> None:

@@ -77,7 +77,7 @@ class ChatOptions:
         return SamplingOptions(temperature, self.max_tokens, probabilities)
 
     def describe_design(self, sampling: "SamplingOptions") -> str:
-        """Return the differences from the default options as text; the text becomes part of the protocol's name.
+        """Return the options that differ from the defaults as text, which becomes part of the protocol's name.
 
         >>> options = ChatOptions(full=True, samples=5)
         >>> options.describe_design(options.build_sampling(probabilities=False))

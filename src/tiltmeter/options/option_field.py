@@ -81,7 +81,7 @@ def list_options(*groups: Any) -> list[OptionField]:
 
 
 def build_options(group: type[Group], values: Mapping[str, Any], **others: Any) -> Group:
-    """Create an object of an option class; `values` maps field names to values, and `others` override them.
+    """Create an object of an option class; `values` maps field names to values, and `others` override `values`.
 
     Values whose name is not a field of the class are ignored.
     """

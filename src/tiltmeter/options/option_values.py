@@ -1,4 +1,4 @@
-"""Types of option values: they check values from plan files and convert values from the command line."""
+"""Types of option values, which check values from plan files and convert values from the command line."""
 
 import math
 from collections.abc import Callable, Sequence

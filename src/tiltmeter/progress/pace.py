@@ -87,7 +87,7 @@ def describe_speed(progress: Progress, pace: Pace) -> str:
 
 
 def describe_duration(seconds: float) -> str:
-    """Return a duration as text, rounded up to whole minutes; above 90 minutes, in hours.
+    """Return a duration as text, in minutes (rounded up) or, above 90 minutes, in hours.
 
     >>> describe_duration(40), describe_duration(200), describe_duration(9000)
     ('1 minute', '4 minutes', '2.5 hours')

@@ -20,7 +20,7 @@ _VALUES_SHARE = 0.05
 
 
 class ProgressFile:
-    """The progress of a run, for a file: the current model, the number of answered questions, and interim values.
+    """The progress of a run, which is written to a file: the current model, the answered questions, and interim values.
 
     Interim values are the measures of the items answered up to now. Inside the context `write_periodically`, a thread
     writes the file whenever the progress has changed.

@@ -51,9 +51,9 @@ class ImportConflict:
 
 @dataclass(frozen=True, slots=True)
 class ImportSummary:
-    """The result of an import: the numbers of accepted, edited, dropped and undecided items, and all conflicts.
+    """The result of an import: numbers of accepted, edited, dropped and undecided items, and rows that conflict.
 
-    `texts` is the number of changed texts.
+    `texts` is the number of changed texts. A conflict is a row that was not imported.
     """
 
     accepted: int
@@ -89,7 +89,10 @@ def export_project(project: Project, path: Path, *, format: FileFormat, everythi
 
 
 def build_export_rows(project: Project, *, everything: bool = False) -> list[TextRow]:
-    """Return a row for each text of the items with open problems; with `everything`, of all translated items."""
+    """Return a row for each text of the items with open problems.
+
+    With `everything`, return a row for each text of all translated items.
+    """
     apply_changed_rule(project)
     problems = group_by_item(assemble_items(project).problems)
     texts = project.store.texts("text")

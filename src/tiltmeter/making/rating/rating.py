@@ -51,9 +51,9 @@ class RatingResult:
 
 @dataclass(frozen=True, slots=True)
 class ImportedRating:
-    """A rating in a file; `proposed` maps fields to texts that the rater proposes.
+    """A rating that is read from a file; `proposed` maps fields to texts that the rater proposes.
 
-    `place` says where the rating is in the file.
+    `place` says where the rating is in the file, for error messages.
     """
 
     place: str
@@ -103,7 +103,7 @@ class RatingSession:
         return taken[0] if taken else None
 
     def take_all(self, rater: str, *, task: str | None = None, limit: int | None = None) -> list[RatingQuestion]:
-        """Return all questions for a rater for a spreadsheet, at most `limit`, and reserve their units for a week."""
+        """Return questions for a rater to answer in a spreadsheet, at most `limit`; reserve their units for a week."""
         return self._reserve_questions(rater, task, limit, HELD_IN_SHEET)
 
     def _reserve_questions(self, rater: str, task: str | None, limit: int | None, held: float) -> list[RatingQuestion]:
@@ -122,7 +122,10 @@ class RatingSession:
         return questions
 
     def questions(self, rater: str, task: str | None = None) -> list[RatingQuestion]:
-        """Return all questions for a rater, but do not reserve the units; units that the rater has begun come first."""
+        """Return all questions for a rater, but do not reserve the units.
+
+        Questions about units that the rater has begun to rate come first.
+        """
         return self._list_questions(self._find_rater(rater), task, self.store.get_rating_slots(self._clock()))
 
     def _list_questions(

@@ -92,7 +92,7 @@ class RatingTables(RowChecksumDatabase):
     """The tables of units to rate and of ratings. Methods that write must be called inside `begin_transaction()`."""
 
     def set_units(self, units: Iterable[RatingUnit]) -> None:
-        """Replace the units to rate. Ratings are kept; they count only for units whose texts have not changed."""
+        """Replace the units to rate. Ratings are kept, but count only if the texts of the unit are unchanged."""
         self._db.execute("DELETE FROM rating_units")
         rows = [
             (
@@ -187,7 +187,7 @@ class RatingTables(RowChecksumDatabase):
 
 
 class RatingStore(RatingTables):
-    """The SQLite file of a sample to rate, which does not belong to a project."""
+    """The SQLite file of a sample of sentences or pairs to rate; the sample does not belong to a project."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(str(path), RATING_SCHEMA, synchronous="FULL", contents="ratings", remedy=REMEDY)

@@ -42,8 +42,8 @@ _ALIGNED = ("agreement", "target")
 class RepairResult:
     """The drafts with all safe changes applied, and the findings of all steps in order.
 
-    `aligner` is the name of the aligner, and `pairs` is the number of aligned pairs of sentences. If no aligner was
-    available or needed, they are empty and 0.
+    `aligner` is the name of the word aligner, and `pairs` is the number of sentences that were aligned with their
+    sources. If no aligner was available or needed, the name is empty and the number is 0.
     """
 
     drafts: list[Draft]

@@ -80,7 +80,7 @@ def _propose_word(draft: Draft, name: str, found: _Occurrence | None, aligned: A
 
 
 def find_blank_text(context: str, sentence: str) -> _Occurrence | None:
-    """Return the text of the sentence at the first blank of the context; None if the text cannot be found.
+    """Return the text that replaces the first blank of the context in a sentence; None if the text cannot be found.
 
     >>> find_blank_text("Die Köchin war BLANK.", "Die Köchin war geduldige.").text
     'geduldige'
@@ -120,7 +120,7 @@ def is_form_of(form: str, word: str) -> bool:
 
 
 def _find_aligned_words(draft: Draft, name: str, sentence: str, aligned: AlignedPair | None) -> list[str]:
-    """Return the words of the filled sentence that are aligned with the source word in both directions."""
+    """Return the words of the translated filled sentence that are aligned with the source word in both directions."""
     if aligned is None or list(aligned.target) != tokenize_words(sentence):
         return []
     context = draft.get_single_field("context")

@@ -32,8 +32,8 @@ class SynonymRule:
     """The preferred term for a source term, and the words that the term replaces in contexts.
 
     `forms` and `plural` map each replaced word to the form of the term that replaces it. `plural` is used if the source
-    term is plural. `gender` is the gender of the term. `genders` maps replaced words to their gender, if it is not
-    `gender`.
+    term is plural. `gender` is the gender of the term. `genders` maps replaced words to their gender, if it differs
+    from the gender of the term.
     """
 
     source: str

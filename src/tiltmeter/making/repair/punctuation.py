@@ -1,4 +1,4 @@
-"""The repair step `punctuation`: punctuation in candidate words and target terms, such as "Mond-" or "bonjour."."""
+"""The repair step `punctuation`, which removes punctuation from candidate words and target terms, such as "Mond-"."""
 
 import re
 from collections.abc import Iterator, Sequence

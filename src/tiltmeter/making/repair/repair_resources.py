@@ -10,9 +10,11 @@ from tiltmeter.translators.word_alignment import ENOUGH_PAIRS, AlignedPair, Eflo
 
 @dataclass(frozen=True, slots=True)
 class ProjectAlignment:
-    """The alignments of all sentences and filled contexts of a project with their sources, by item and field.
+    """The word alignments of all sentences (`texts`) and filled contexts of a project with their sources.
 
-    `pairs` is the number of aligned pairs of sentences.
+    The keys are item id and field. A filled context is the context with a candidate word filled in.
+
+    `pairs` is the number of sentences that were aligned with their sources.
     """
 
     texts: Mapping[tuple[str, str], AlignedPair] = field(default_factory=dict)
@@ -25,7 +27,7 @@ class ProjectAlignment:
         return self.pairs >= ENOUGH_PAIRS
 
     def get_alignment(self, draft: Draft, field: str) -> AlignedPair | None:
-        """Return the alignment of a field with its source; None if the current text of the field was not aligned."""
+        """Return the alignment of a text with its source; None if the text was changed after the alignment."""
         aligned = self.texts.get((draft.item, field))
         if aligned is None or list(aligned.target) != tokenize_words(draft.texts[field]):
             return None

@@ -55,7 +55,7 @@ def without_attached_ending(text: str) -> str:
 
 
 def _correct_spacing(text: str, space_before: str) -> Iterator[tuple[str, str, str]]:
-    """Yield the rule, the reason and the text after each correction; each correction starts from the text before it."""
+    """Yield the rule, the reason and the new text of each correction; each text includes the earlier corrections."""
     text = _LOOSE_DASH.sub("", _AFTER_BLANK.sub(" ", _BEFORE_BLANK.sub(" ", text)))
     yield "dash-at-blank", "A dash joined the blank to its neighbour, but the blank is a separate word.", text
     text = _ODD_SPACE.sub(" ", text).strip()

@@ -47,7 +47,10 @@ def _check_draft(draft: Draft, rules: LanguageRules) -> Iterator[RepairFinding]:
 
 
 def _find_term(text: str, synonym: SynonymRule, replaced: Mapping[str, str]) -> str | None:
-    """Return the term as it occurs in a rewritten context: the rule's term, or the form that replaced a synonym."""
+    """Return the term as it occurs in a rewritten context: the rule's term, or the form that replaced a synonym.
+
+    Return None if the context contains neither.
+    """
     if find_folded(text, synonym.term) is not None:
         return synonym.term
     return next((written.split()[-1] for written in replaced.values()), None)

@@ -29,14 +29,14 @@ _BOTH, _EITHER, _SPELLING = 1.0, 0.6, 0.5
 # candidate.
 _TRIMMED = 5
 # The word before the aligned word may belong to the term, as in "sich selbst" for "himself". A context counts if the
-# word before translates no other source word in the context (most articles do). The two words are proposed as a phrase
-# if the number of such contexts is at least _PHRASE_COUNT and their share is at least _PHRASE_SHARE. If the share is at
-# least _PHRASE_MOSTLY, the phrase is proposed before the single word.
+# word before translates no other source word (most articles translate one, so their contexts do not count). The two
+# words are proposed as a phrase if the number of such contexts is at least _PHRASE_COUNT and their share is at least
+# _PHRASE_SHARE. If the share is at least _PHRASE_MOSTLY, the phrase is proposed before the single word.
 _PHRASE_COUNT, _PHRASE_SHARE, _PHRASE_MOSTLY = 3, 0.2, 0.5
 
 
 def find_missing_targets(drafts: Sequence[Draft], resources: RepairResources) -> list[RepairFinding]:
-    """Find the drafts whose target term does not occur in its context."""
+    """Return a finding for each draft whose target term does not occur in the translated context."""
     usage = _count_usage(drafts, resources)
     return [
         _build_finding(draft, name, context, resources, usage)
@@ -166,7 +166,10 @@ def _has_no_other_link(aligned: AlignedPair, place: int, covered: set[int]) -> b
 
 @dataclass(frozen=True, slots=True)
 class _TermSearch:
-    """The search for a term in one aligned context; `covered` are the indexes of the source term's tokens."""
+    """The search for the translation of a term in one aligned context.
+
+    `covered` are the indexes of the source term's tokens in the source context.
+    """
 
     sentence: str
     term: str
@@ -244,7 +247,10 @@ class _TermSearch:
         return target[first].start, target[last].end
 
     def _compute_phrase_share(self, first: int) -> float:
-        """Return the share of contexts in which the word at index `first` and the word before it translate the term."""
+        """Return the share of a word's uses for the term in which the same word precedes it.
+
+        `first` is the index of the word; the preceding word may belong to the translation of the term.
+        """
         if first == 0 or self._get_text_between(first - 1) != " ":
             return 0.0
         before, word = self.aligned.target[first - 1], self.aligned.target[first]

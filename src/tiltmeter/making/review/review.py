@@ -267,7 +267,7 @@ class Review:
         )
 
     def count_progress(self, reviewer: str) -> tuple[int, int]:
-        """Return two numbers: the items that a reviewer has decided on, and the items that remain for the reviewer."""
+        """Return two numbers of items: those that a reviewer has decided on, and those that remain for the reviewer."""
         name = self._find_reviewer(reviewer)
         self._queue.refresh()
         return self._queue.count_decided(name), self._queue.count_remaining(name)
@@ -328,7 +328,7 @@ class Review:
 
     @contextmanager
     def _begin_transaction(self, *, synced: bool = True) -> Iterator[None]:
-        """Begin a transaction in which the queue is up to date."""
+        """Begin a database transaction, and update the queue of items inside the transaction."""
         self._queue.refresh()  # the first refresh may be slow, so it is done before the database is locked
         try:
             with self._store.begin_transaction(synced=synced):

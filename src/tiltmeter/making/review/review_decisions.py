@@ -1,4 +1,4 @@
-"""Build the view of an item for a reviewer, and validate decisions on the item; `review_tables` stores them."""
+"""Build the view of an item for a reviewer, and validate decisions on the item; `review_tables` stores decisions."""
 
 from collections.abc import Mapping, Sequence
 

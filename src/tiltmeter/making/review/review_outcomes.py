@@ -53,7 +53,7 @@ def compute_shown_id(entry: ProjectItem, texts: dict[str, str]) -> str:
 
 
 def compute_outcome(project: Project, entry: ProjectItem, decisions: Iterable[ReviewDecision]) -> ReviewOutcome:
-    """Return the outcome of the decisions on an item; decisions on texts that have changed since are ignored."""
+    """Return the outcome of the decisions on an item; ignore decisions that were made before its texts changed."""
     return settle_decisions(select_current_decisions(project, entry, decisions), get_rule(project))
 
 
@@ -109,7 +109,7 @@ def _compute_outcome_id(outcome: ReviewOutcome) -> str:
 
 
 def _collect_accepted(outcome: ReviewOutcome) -> dict[str, tuple[str, str]]:
-    """Map the code of each accepted validation finding to the first reviewer who accepted it and to the reason."""
+    """Return, by code of validation finding, the first person who accepted the finding, and the reason."""
     accepted: dict[str, tuple[str, str]] = {}
     for decision in outcome.settled_by:
         for code, why in decision.accepted.items():

@@ -97,7 +97,7 @@ class ReviewQueue:
         self._stamp = stamp
 
     def invalidate(self) -> None:
-        """Make the next refresh compare all items with the database."""
+        """Make the next call of `refresh` compare all items with the database."""
         self._stamp = None
 
     def update_item(self, item: str) -> None:

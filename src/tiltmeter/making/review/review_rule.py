@@ -15,7 +15,7 @@ ReviewState = Literal["open", "agreed", "conflict", "adjudicated"]
 
 @dataclass(frozen=True, slots=True)
 class ReviewRule:
-    """The rule that `agree` of `reviewers` people must make the same decision."""
+    """The rule that `agree` of `reviewers` people must make the same decision on an item."""
 
     agree: int = 1
     reviewers: int = 1
@@ -60,7 +60,7 @@ class ReviewDecision:
 
 @dataclass(frozen=True, slots=True)
 class ReviewOutcome:
-    """The state of an item, and the decisions that settle the item."""
+    """The result of a review of an item: its state, and the equal decisions that settle it (empty if not settled)."""
 
     state: ReviewState
     settled_by: tuple[ReviewDecision, ...] = ()

@@ -79,7 +79,7 @@ class ReviewSummary:
 def summarise_review(project: Project, progress: ReviewProgress | None = None) -> ReviewSummary | None:
     """Return the summary of a project's review; None if the project has no reviewer.
 
-    If the caller has already computed the progress, it is passed as `progress`.
+    `progress` is the progress of the review, if the caller has already computed it.
     """
     if not project.store.list_reviewer_names():
         return None

@@ -157,7 +157,7 @@ class ReviewTables(RowChecksumDatabase):
         self._db.executemany("DELETE FROM decisions WHERE id = ?", [[number] for number in repeated])
 
     def _find_repeated(self, decision: ReviewDecision, known: int) -> list[int]:
-        """Return the ids of the reviewer's decisions on the same texts, without the first `known` decisions."""
+        """Return the ids of the reviewer's decisions on the same texts, except the first `known` decisions."""
         since = self.list_own_decisions(decision.item, decision.reviewer)[known:]
         current = (one for one in self.decisions(decision.item) if one.shown == decision.shown)
         return [one.number for one in current if one.number in since]
@@ -223,7 +223,7 @@ class ReviewTables(RowChecksumDatabase):
         return _build_decision(row) if row else None
 
     def list_decided_items(self) -> dict[str, list[str]]:
-        """Map each item that has decisions to the reviewers who made them; withdrawn decisions are ignored."""
+        """Return a dictionary from item id to the reviewers who decided on the item, without withdrawn decisions."""
         reviewers: dict[str, list[str]] = {}
         query = "SELECT item, reviewer FROM decisions WHERE undone_at IS NULL GROUP BY item, reviewer ORDER BY min(id)"
         for item, reviewer in self._db.execute(query):
@@ -286,7 +286,7 @@ class ReviewTables(RowChecksumDatabase):
         return [ReviewQuestion(*row) for row in rows]
 
     def list_unanswered(self) -> dict[str, set[str]]:
-        """Map each reviewer with unanswered questions to the items that the questions are about."""
+        """Return a dictionary from reviewer to the ids of items about which the reviewer has unanswered questions."""
         items: dict[str, set[str]] = {}
         for reviewer, item in self._db.execute("SELECT reviewer, item FROM questions WHERE answered_at IS NULL"):
             items.setdefault(reviewer, set()).add(item)
@@ -300,7 +300,7 @@ class ReviewTables(RowChecksumDatabase):
         return int(version), self._db.total_changes
 
     def read_item_keys(self, item: str | None = None) -> dict[str, tuple[str, str, tuple[object, ...]]]:
-        """Map each reviewable item, or only one item, to its part, its subject and its key.
+        """Return a dictionary from the id of each reviewable item (or of one item) to its part, subject and key.
 
         The key changes when the item's state changes. All translated items are reviewable, including items that
         reviewers dropped.
@@ -342,7 +342,7 @@ class ReviewTables(RowChecksumDatabase):
     # Outcomes
 
     def list_applied_texts(self) -> dict[str, dict[str, str]]:
-        """Map each item with an applied outcome to its texts before the review."""
+        """Return a dictionary from the id of each item with an applied outcome to its texts before the review."""
         return {item: json.loads(texts) for item, texts in self._db.execute("SELECT item, texts FROM applied")}
 
     def get_applied(self, item: str) -> AppliedOutcome | None:

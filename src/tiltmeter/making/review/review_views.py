@@ -48,7 +48,7 @@ class ReviewItem:
     names: Mapping[str, str] = dataclass_field(default_factory=dict)
 
     def name_of(self, field: str) -> str:
-        """Return the display name of a field.
+        """Return the display name of a field of the item.
 
         >>> view = ReviewItem("i", "", "", {}, {}, (), "", names={"candidates[1].word": "unrelated"})
         >>> view.name_of("candidates[1].word"), view.name_of("target_term")

@@ -83,7 +83,7 @@ def build_rating_units(project: Project) -> list[RatingUnit]:
 
 @contextmanager
 def open_rating(folder: Path) -> Iterator[RatingSession]:
-    """Open the rating session of a folder, which has a project of written items or a sample."""
+    """Open a rating session for the folder of a project of written items, or for the folder of a sample."""
     if not (folder / SETTINGS).exists():
         rating = open_sample(folder)
         with rating.store:

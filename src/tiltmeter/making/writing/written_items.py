@@ -47,7 +47,10 @@ class WrittenText:
 
 @dataclass(frozen=True, slots=True)
 class WrittenItem:
-    """The id of a stored item, and the findings of the checks; `is_new` is false if the item was already stored."""
+    """A written item in the project: its id, and the problems that the checks found.
+
+    `is_new` is false if the item was already stored.
+    """
 
     item: str
     findings: list[RepairFinding]
@@ -117,7 +120,10 @@ def add_written_items(project: Project, writer: str, texts: Iterable[WrittenText
 
 
 def _find_earlier_items(project: Project, writer: str) -> dict[tuple[str, str], str]:
-    """Return the ids of a writer's items. The key is the subject, and the item as a line of JSONL without the id."""
+    """Return the ids of a writer's items.
+
+    The keys are the subject of an item and the item as a line of JSONL without the id.
+    """
     return {
         (entry.subject, _remove_id(entry.original, entry.id)): entry.id
         for entry in project.store.items(dropped=None)
