@@ -59,7 +59,7 @@ def test_the_label_is_hidden_first(tmp_path: Path) -> None:
         session.rate("Ana", "u1", "fit", 5)
     with raises_mentioning(UsageError, "'u9'"):
         session.rate("Ana", "u9", "gender", 1)
-    with raises_mentioning(UsageError, "step 6", "gender: 1 to 5"):
+    with raises_mentioning(UsageError, "step 6", "gender", "1 to 5"):
         session.rate("Ana", "u2", "gender", 6)
 
 
@@ -175,7 +175,7 @@ def test_sheets_share_what_there_is(tmp_path: Path) -> None:
 def test_a_sheet_is_stored_as_a_whole(tmp_path: Path) -> None:
     session = rating(tmp_path, RatingPlan((FIT,)), units=2)
     good, bad = ImportedRating("row 2", "u1", "fit", 5), ImportedRating("row 3", "u2", "fit", 9)
-    with raises_mentioning(DataError, "row 3:", "step 9", "fit: 1 to 5", "No rating"):
+    with raises_mentioning(DataError, "row 3:", "step 9", "fit", "1 to 5", "No rating"):
         session.rate_all("Ana", [good, bad])
     assert session.store.list_ratings() == []
     assert session.rate_all("Ana", [good]) == 1

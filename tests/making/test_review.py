@@ -178,7 +178,7 @@ def test_a_warning_is_accepted_with_name_and_reason(translated: Project) -> None
     odd = {"context": "la persona era muy BLANK hoy."}
     with raises_mentioning(UsageError, "i0", "the warning target-not-in-context"):
         review.decide("Ana", "i0", "edit", texts=odd)
-    with raises_mentioning(UsageError, "reason", "target-not-in-context of i0", "missing"):
+    with raises_mentioning(UsageError, "reason", "target-not-in-context of the item i0", "missing"):
         review.decide("Ana", "i0", "edit", texts=odd, accepted={"target-not-in-context": " "})
     review.decide("Ana", "i0", "edit", texts=odd, accepted={"target-not-in-context": "as spoken"})
     ((finding, by, why),) = assemble_items(translated).accepted
@@ -399,7 +399,7 @@ def test_review_from_the_command_line(translated: Project, run: Run, tmp_path: P
     run("make", "publish", folder, "--out", str(tmp_path / "out"), "--open", "leave-out")
     card = (tmp_path / "out" / "README.md").read_text(encoding="utf-8")
     assert "Keep the register." in card
-    assert "Ida: 1 adjudicated" in card
+    assert "Ida: adjudicated items: 1" in card
 
 
 def test_mistakes_on_the_command_line(translated: Project, run: Run) -> None:

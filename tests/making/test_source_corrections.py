@@ -123,7 +123,7 @@ def test_names_from_source_to_translation(pairs: Project) -> None:
         repair_project(again)
         findings = [stored.finding for stored in again.store.findings("p0", ("open",))]
     (found,) = [finding for finding in findings if finding.rule == "names"]
-    assert_mentions(found.reason, "María", "found none")
+    assert_mentions(found.reason, "María", "it contains none")
 
 
 @pytest.mark.parametrize(

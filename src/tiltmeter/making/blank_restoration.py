@@ -1,4 +1,7 @@
-"""Restore a lost BLANK in a translated context. The translations of the filled contexts show its position."""
+"""Restore BLANK in a translated context that has lost it.
+
+The position of BLANK is found in the translations of the filled contexts (the context with a candidate word filled in).
+"""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -29,14 +32,14 @@ def restore_blank(
 
     The keys of all mappings are the fields of candidate words. `source` has the source contexts with the word filled
     in, and `filled` has their translations. `words` has the source words, and `alone` has their translations without a
-    context. `wanted` is the number of blanks in the context.
+    context. `wanted` is the number of blanks in the context. `locate` finds a translated word in a sentence.
 
     >>> filled = {"a": "El cocinero era paciente hoy.", "b": "El cocinero era brusco hoy."}
     >>> restore_blank({}, {}, filled, {}, 1)
     'El cocinero era BLANK hoy.'
     """
     candidates = [_restore_by_word(filled[field], word, wanted) for field, word in alone.items() if field in filled]
-    if wanted == 1:  # the methods by difference and by position find only one blank
+    if wanted == 1:  # _restore_by_difference and _restore_by_position find only one blank
         by_difference = [_restore_by_difference(one, other) for one, other in combinations(filled.values(), 2)]
         candidates = by_difference + candidates
         candidates += [
@@ -48,7 +51,7 @@ def restore_blank(
 
 
 def build_locator(aligned: Sequence[AlignedPair], pairs: Sequence[tuple[str, str]]) -> Locate:
-    """Return a function that locates translated words by word alignment.
+    """Return a function that finds the translation of a word by word alignment; see `Locate`.
 
     `pairs` are sentences with their translations. `aligned` has the alignment of each pair, in the order of `pairs`.
     """
@@ -70,7 +73,10 @@ def build_locator(aligned: Sequence[AlignedPair], pairs: Sequence[tuple[str, str
 
 
 def _restore_by_difference(one: str, other: str) -> str | None:
-    """Replace the words in which two translations differ by BLANK; return None if they differ in too many words."""
+    """Return a translation in which BLANK replaces the words that differ between two translations.
+
+    Return None if the translations do not have a common part, or differ in too many words.
+    """
     left, right = _TOKENS.findall(one), _TOKENS.findall(other)
     start = 0
     while start < min(len(left), len(right)) and left[start] == right[start]:
@@ -85,7 +91,7 @@ def _restore_by_difference(one: str, other: str) -> str | None:
 
 
 def _restore_by_word(sentence: str, word: str, wanted: int) -> str | None:
-    """Replace `word` by BLANK in the sentence; return None unless the word occurs exactly `wanted` times."""
+    """Return the sentence with BLANK instead of `word`; None unless the word occurs exactly `wanted` times."""
     pattern = rf"(?<!\w){re.escape(word.strip('.'))}(?!\w)" if word.strip(". ") else r"(?!)"
     text, count = re.subn(pattern, BLANK, sentence, flags=re.IGNORECASE)
     return text if count == wanted else None

@@ -1,4 +1,4 @@
-"""The data card and the changelog of a published edition."""
+"""The data card and the changelog of an edition (a published version of a test set)."""
 
 import re
 import uuid
@@ -79,7 +79,7 @@ def _format_detail(detail: str | Sequence[str]) -> str:
 
 
 def _render_header(facts: Mapping[str, Any]) -> str:
-    """Return the metadata block that the Hugging Face hub reads."""
+    """Return the metadata block of the data card, which the Hugging Face hub reads."""
     lines = [
         "---",
         f"license: {str(facts['licence']).lower()}",
@@ -139,11 +139,11 @@ def _describe_translation(project: Project) -> str:
     columns = ("system", "items", "characters", "sent")
     runs = [record for record in project.store.steps() if record.step == "translate"]
     rows = [(record.at[:10], *(record.facts[column] for column in columns)) for record in runs]
-    header = ("date", "system", "items", "characters", "sent (the rest was stored)")
+    header = ("date", "system", "items", "characters", "characters sent (other translations were cached)")
     blanks = [(*key, count) for key, count in project.store.blanks().most_common()]
     sections = [
         _render_table(header, rows),
-        "Blanks of the contexts, by placeholder and outcome:" if blanks else "",
+        "Number of contexts for each placeholder and outcome of the blank:" if blanks else "",
         _render_table(("placeholder", "outcome", "contexts"), blanks),
     ]
     return "\n\n".join(filter(None, sections))
@@ -167,7 +167,7 @@ def _describe_review(project: Project, assembled: AssembledItems) -> str:
     if assembled.accepted:
         rows = [(finding.item, finding.code, by, why) for finding, by, why in assembled.accepted]
         parts += [
-            "Findings that reviewers accepted:",
+            "Validation findings that reviewers accepted:",
             _render_table(("item", "finding", "accepted by", "reason"), rows),
         ]
     if guidelines := project.guidelines():

@@ -8,8 +8,8 @@ from typing import Literal, Protocol, TypeVar
 from tiltmeter.forms import TextType, get_form
 from tiltmeter.forms.blank import fill_blank
 
-# changed: a safe change, which is applied. proposed: a likely change, which a reviewer must confirm. open: a problem
-# without a proposal.
+# The kinds of findings. changed: a safe change, which is applied. proposed: a likely change, which a reviewer must
+# confirm. open: a problem without a proposal.
 FindingKind = Literal["changed", "proposed", "open"]
 
 
@@ -17,8 +17,8 @@ FindingKind = Literal["changed", "proposed", "open"]
 class Draft:
     """The source texts of an item (`source`) and their current translations (`texts`).
 
-    The keys are the fields of `Form.translatable`. For each field of a candidate word, `filled` has the translation of
-    the context with the word filled in, and `alone` has the translation of the word without a context.
+    The keys of all mappings are the fields of `Form.translatable`. For each field of a candidate word, `filled` has the
+    translation of the context with the word filled in, and `alone` has the translation of the word without a context.
     """
 
     item: str
@@ -41,12 +41,12 @@ class Draft:
         return [field for field in self.texts if text_kind(field) == kind]
 
     def get_single_field(self, kind: TextType) -> str | None:
-        """Return the first field of this type of text, or None."""
+        """Return the first field of this type of text; None if the draft has no such field."""
         fields = self.list_fields(kind)
         return fields[0] if fields else None
 
     def fill_source(self, word: str) -> str:
-        """Return the source context with a source word filled in; `word` is the field of the word."""
+        """Return the source context with a source word filled in; `word` is the name of the word's field."""
         context = self.get_single_field("context")
         return fill_blank(self.source[context], self.source[word]) if context is not None else self.source[word]
 
@@ -93,7 +93,7 @@ def apply_findings(draft: Draft, findings: Iterable[RepairFinding]) -> Draft:
 
 
 def count_findings(findings: Iterable[RepairFinding]) -> Counter[tuple[str, FindingKind]]:
-    """Return the number of findings for each rule and kind."""
+    """Return the number of findings for each pair of rule and kind."""
     return Counter((finding.rule, finding.kind) for finding in findings)
 
 
@@ -106,7 +106,7 @@ _Entry = TypeVar("_Entry", bound=_HasItem)
 
 
 def group_by_item(entries: Iterable[_Entry]) -> dict[str, list[_Entry]]:
-    """Group findings, problems, decisions or rows by the id of their item."""
+    """Return a dictionary from item id to the findings, problems, decisions or rows about this item."""
     groups: dict[str, list[_Entry]] = {}
     for entry in entries:
         groups.setdefault(entry.item, []).append(entry)

@@ -1,4 +1,4 @@
-"""Item makers. They list the texts of a source item that must be translated, and build the new item from them."""
+"""Item makers list the texts of a source item to translate, and build the new item from the translations."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -23,7 +23,10 @@ PROMPTS = {"masculine": 'He said: "{}"', "feminine": 'She said: "{}"'}
 
 @dataclass(frozen=True, slots=True)
 class TextToTranslate:
-    """A text to translate, and the role and field of its translation; `has_blank` tells whether it contains BLANK."""
+    """A text to translate; `role` and `field` say where its translation is stored.
+
+    `has_blank` is true if the text is a context with BLANK.
+    """
 
     role: TextRole
     field: str
@@ -39,7 +42,7 @@ class ItemRejection:
 
 
 class ItemMaker(Protocol):
-    """Builds new items from source items and translations."""
+    """Lists the texts of source items to translate, and builds new items from the translations."""
 
     @property
     def form(self) -> Form[Any]:
@@ -54,7 +57,10 @@ class ItemMaker(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class TranslatedItemMaker:
-    """Makes an item from its translated texts. If `with_filled`, candidate words are also translated in the context."""
+    """Makes an item of the same form from its translated texts.
+
+    If `with_filled` is true, each candidate word is also translated inside the context.
+    """
 
     form: Form[Any]
     with_filled: bool = True
@@ -106,7 +112,10 @@ class WrittenItemMaker:
 
 @dataclass(frozen=True, slots=True)
 class GenderedPairMaker:
-    """Makes a gendered pair from three translations of a GEST sentence: alone, said by a man, and said by a woman."""
+    """Makes a gendered pair from three translations of a GEST sentence.
+
+    The sentence is translated alone, as the speech of a man, and as the speech of a woman.
+    """
 
     prompts: Mapping[str, str]
     translator: str
@@ -117,7 +126,7 @@ class GenderedPairMaker:
         return get_form(GENDERED_PAIRS)
 
     def list_texts_to_translate(self, item: Item) -> list[TextToTranslate]:
-        """Return the sentence alone, and the sentence in each of the two prompts."""
+        """Return the sentence alone, and the sentence inside the masculine and the feminine prompt."""
         sentence: str = item.sentence  # type: ignore[attr-defined]
         prompted = [
             TextToTranslate("text", gender, prompt.replace("{}", sentence)) for gender, prompt in self.prompts.items()

@@ -5,9 +5,9 @@ from typing import Final
 
 from tiltmeter.errors import UsageError
 
-# Derived works may have another licence if the source is named.
+# Licences of sources whose translations may have another licence if the source is named.
 PERMISSIVE: Final = ("Apache-2.0", "MIT", "CC-BY-4.0", "CC-BY-3.0", "CC0-1.0", "BSD-3-Clause", "ODC-BY-1.0")
-# Derived works must have the same licence.
+# Licences of sources whose translations must have the same licence.
 _SHARE_ALIKE: Final = re.compile(r"\bCC-BY(?:-NC)?-SA(?:-\d\.\d)?|\bODBL-1\.0|\bA?GPL-\d\.0")
 _NON_COMMERCIAL: Final = re.compile(r"\bCC-BY-NC-\d\.\d")
 _NO_DERIVATIVES: Final = re.compile(r"\bCC-BY(?:-NC)?-ND\b")

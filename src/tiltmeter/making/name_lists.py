@@ -24,9 +24,11 @@ def require_name_list(language: str) -> NameList:
 
 
 def replace_pronouns(one: str, other: str, index: int, language: str = "en") -> tuple[str, str] | None:
-    """Replace the first pronoun in which two sentences differ by names; return None if other words differ too.
+    """Return two sentences in which names replace the first pronoun that differs between the sentences.
 
-    `index` selects the two names from the lists. Later pronouns are kept and refer to the name.
+    Return None if the sentences are equal, if other words than pronouns differ, or if the first pronoun is reflexive.
+    `index` selects a masculine and a feminine name from the name list of the language. Later pronouns are kept and
+    refer to the name.
 
     >>> replace_pronouns("He forgot his keys.", "She forgot her keys.", 0)
     ('John forgot his keys.', 'Mary forgot her keys.')
@@ -53,7 +55,7 @@ def replace_pronouns(one: str, other: str, index: int, language: str = "en") -> 
 
 
 def _match_pronouns(one: str, other: str, names: NameList) -> tuple[bool, str] | None:
-    """Return whether `one` is the masculine pronoun, and the ending of a name that replaces one of the two pronouns.
+    """Return whether `one` is the masculine pronoun, and the ending (such as "'s") of a name that replaces a pronoun.
 
     Return None if the two words are not a pair of pronouns.
     """
@@ -84,15 +86,15 @@ def find_unlisted_names(one: str, other: str, language: str) -> list[str]:
             words = (left[start], right[other_start])
             if _match_pronouns(words[0].lower(), words[1].lower(), listed):
                 continue
-            # The first word of a sentence always has a capital. So the two first words count as names only if one of
-            # them is a listed name.
+            # The first word of a sentence always has a capital. So the first words of the two sentences count as names
+            # only if one of them is a listed name.
             if all(word[0].isupper() for word in words) and (start > 0 or any(word in names for word in words)):
                 unlisted += [word for word in words if word not in names]
     return unlisted
 
 
 def find_name_errors(draft: Draft) -> Iterator[RepairFinding]:
-    """Find errors in the names of a translation: source names (which are replaced), missing names, unlisted names."""
+    """Find names of the source's list in a translation, which are replaced, and missing or additional listed names."""
     source, target = require_name_list(draft.source_language), require_name_list(draft.language)
     to_target = dict(zip(source.names, target.names, strict=False))
     for field, text in draft.texts.items():
@@ -101,9 +103,15 @@ def find_name_errors(draft: Draft) -> Iterator[RepairFinding]:
             continue
         changed = re.sub(r"\w+", lambda match: to_target.get(match[0], match[0]), text)
         if changed != text:
-            reason = f"Names of the {draft.source_language} list were replaced by those of the {draft.language} list."
+            reason = (
+                f"Names from the name list for {draft.source_language} were replaced by names from the list for "
+                f"{draft.language}."
+            )
             yield RepairFinding(draft.item, field, RULE, "changed", reason, text, (changed,))
         actual = [word for word in re.findall(r"\w+", changed) if word in target.names]
         if sorted(actual) != sorted(wanted):
-            reason = f"Expected the listed names {', '.join(wanted)}, found {', '.join(actual) or 'none'}."
+            reason = (
+                f"The translation should contain these names from the name list: {', '.join(wanted)}; it contains "
+                f"{', '.join(actual) or 'none'}."
+            )
             yield RepairFinding(draft.item, field, RULE, "open", reason, changed)

@@ -25,7 +25,8 @@ ProblemKind = Literal["error", "warning", "proposed", "open"]
 class OpenProblem:
     """A problem of an item that a person has to settle.
 
-    `step` is the step that found the problem. `in_source` is true if the source item also has the validation finding.
+    `step` is the step that found the problem. `reason` is the name of the problem, such as the code of a validation
+    finding, and `message` explains the problem. `in_source` is true if the source item also has the validation finding.
     """
 
     item: str
@@ -42,7 +43,10 @@ class OpenProblem:
 
 @dataclass(frozen=True, slots=True)
 class AssembledItems:
-    """The translated items of a project, and all open problems. `rejected` has the reasons why items were not built."""
+    """The translated items of a project, and their open problems.
+
+    `rejected` maps the id of each item that could not be built to the reason.
+    """
 
     items: list[Item]
     rejected: dict[str, str]
@@ -89,7 +93,7 @@ def assemble_items(project: Project, only: str | None = None, *, for_review: boo
 
 
 def examine_items(items: Iterable[Item]) -> list[Finding]:
-    """Return the validation findings about items, as `tiltmeter data validate` reports them for a file."""
+    """Return the findings that `tiltmeter data validate` would report for a file with these items."""
     records = []
     for item in items:
         read = get_item_form(item).from_json(get_item_form(item).write(item))
@@ -98,7 +102,7 @@ def examine_items(items: Iterable[Item]) -> list[Finding]:
 
 
 def examine_texts(project: Project, entry: ProjectItem, texts: Mapping[str, str]) -> list[Finding]:
-    """Return the validation findings about an item if its translations are `texts`; the findings are cached."""
+    """Return the validation findings that an item would have with the translations `texts`; cache the findings."""
     key = (entry.source, *texts.items())
     if (known := project.examined.get(key)) is None:
         if len(project.examined) >= _CACHE_SIZE:
@@ -115,7 +119,7 @@ def _validate_texts(project: Project, entry: ProjectItem, texts: Mapping[str, st
 
 
 def count_open_items(problems: Sequence[OpenProblem]) -> dict[tuple[str, str, str], int]:
-    """Return the number of items for each part, reason and subject; an item counts once for each reason."""
+    """Return a dictionary from part, reason and subject to the number of items that have such a problem."""
     unique = {(problem.item, problem.part, problem.reason, problem.subject) for problem in problems}
     return dict(Counter((part, reason, subject) for _, part, reason, subject in unique))
 

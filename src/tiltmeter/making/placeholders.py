@@ -1,8 +1,8 @@
 """Placeholders, which replace BLANK in texts that are sent to a translation system.
 
-Systems may translate, drop, double, split or respell a placeholder, or join it to a neighbouring word. So the
-placeholder in every translation is checked and, if possible, repaired. If it cannot be repaired, the text is sent again
-with the next placeholder.
+Translation systems may translate, drop, double, split or respell a placeholder, or join it to a neighbouring word. So
+the placeholder in every translation is checked and, if possible, repaired. If it cannot be repaired, the text is sent
+again with the next placeholder.
 """
 
 import html
@@ -18,8 +18,8 @@ from tiltmeter.errors import UsageError
 from tiltmeter.forms.blank import BLANK
 from tiltmeter.forms.word_difference import is_unspaced
 
-# kept: the placeholder is unchanged. respelled, merged: it was changed and is safely repaired. attached: it was found,
-# but letters are joined to it. doubled, lost: the number of placeholders is wrong.
+# The state of a placeholder in a translation. kept: it is unchanged. respelled, merged: it was changed and is safely
+# repaired. attached: it was found, but letters are joined to it. doubled, lost: the number of placeholders is wrong.
 Outcome = Literal["kept", "respelled", "merged", "attached", "doubled", "lost"]
 # SURE: outcomes after which no other placeholder is tried. USABLE: all outcomes with a usable blank. Best first.
 SURE: tuple[Outcome, ...] = ("kept", "respelled", "merged")
@@ -34,7 +34,7 @@ _SPLIT_MARKS = r"\W{0,4}"
 
 @dataclass(frozen=True, slots=True)
 class PlaceholderMatch:
-    """A translation in which BLANK replaces the placeholder; `outcome` says how the system changed the placeholder."""
+    """A translation in which BLANK replaces the placeholder; `outcome` says how the placeholder was translated."""
 
     text: str
     outcome: Outcome
@@ -48,7 +48,7 @@ class Placeholder:
     token: str
 
     def put(self, text: str) -> str:
-        """Replace BLANK by the token.
+        """Return a text in which the token replaces BLANK.
 
         >>> Placeholder("letters", "XBLANKX").put("The cook was BLANK.")
         'The cook was XBLANKX.'
@@ -56,7 +56,9 @@ class Placeholder:
         return text.replace(BLANK, self.token)
 
     def find(self, translation: str, wanted: int) -> PlaceholderMatch:
-        """Replace the token by BLANK in the translation of a text that contained it `wanted` times.
+        """Return a match: the translation with BLANK instead of the token, and how the token was translated.
+
+        The source text contained the token `wanted` times.
 
         >>> Placeholder("letters", "XBLANKX").find("El cocinero era x blankX.", 1)
         PlaceholderMatch(text='El cocinero era BLANK.', outcome='respelled')
@@ -78,7 +80,7 @@ class Placeholder:
         return PlaceholderMatch(text, "doubled" if text.count(BLANK) > wanted else "lost")
 
     def _validate(self, text: str, outcome: Outcome) -> PlaceholderMatch:
-        """Return a match, with the outcome `attached` if letters are joined to BLANK."""
+        """Return a match for a translation with BLANK; its outcome is `attached` if letters are joined to BLANK."""
         # If a token with marks is joined to letters on both sides, it has only lost its spaces, which are added again.
         # Letters on only one side may be a word ending.
         if not self.token.isalnum():
@@ -114,7 +116,10 @@ def _load_placeholders() -> dict[str, Any]:
 
 @cache
 def _compile_respellings(token: str) -> re.Pattern[str]:
-    """Return a pattern that matches BLANK and the token, also in other letter case, split, or in other brackets."""
+    """Return a pattern that matches BLANK and the token.
+
+    The pattern also matches the token in other letter case, with spaces inside, or in other brackets.
+    """
     core = [character for character in token if character.isalnum()]
     if not core:
         mark = re.escape(token[0])

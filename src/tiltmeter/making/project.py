@@ -1,4 +1,4 @@
-"""A project: a folder with an editable `project.toml` and one SQLite file."""
+"""A project makes one test set. It is a folder with the settings (`project.toml`) and an SQLite file with the items."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -47,18 +47,18 @@ DATABASE = "project.sqlite"
 
 
 class Project:
-    """An open project."""
+    """An open project, which makes a test set: its folder, its settings and its database."""
 
     def __init__(self, folder: Path, settings: ProjectSettings, store: ProjectStore) -> None:
         self.folder = folder
         self.settings = settings
         self.store = store
-        # The cache that `open_problems.examine_texts` uses.
+        # A cache of validation findings, which `open_problems.examine_texts` fills.
         self.examined: dict[object, list[Finding]] = {}
 
     @cached_property
     def maker(self) -> ItemMaker:
-        """The object that lists the texts to translate and builds items from the translations."""
+        """The object that lists the texts to translate and builds the new items from the translations."""
         if self.settings.system == WRITTEN:
             return WrittenItemMaker(get_form(self.settings.form))
         if self.settings.makes == GENDERED_PAIRS:
@@ -66,7 +66,7 @@ class Project:
         return TranslatedItemMaker(get_form(self.settings.form), self.settings.filled)
 
     def get_source_item(self, entry: ProjectItem) -> Item:
-        """Return the source item of a stored item."""
+        """Return the source item (after corrections) from which a stored item is made."""
         return parse_item(entry.source)
 
     def drafts(self, items: Sequence[ProjectItem]) -> list[Draft]:
@@ -95,16 +95,21 @@ class Project:
             return ""
         path = self.folder / name
         if not path.resolve().is_relative_to(self.folder.resolve()):
-            raise UsageError(f"The file {name}, `guidelines` in {SETTINGS}, is outside the project's folder; move it.")
+            raise UsageError(
+                f"The setting `guidelines` in {SETTINGS} names the file {name}, which is outside the project's folder; "
+                "move the file into the folder."
+            )
         if not path.is_file():
-            raise UsageError(f"The file {path}, `guidelines` in {SETTINGS}, does not exist.")
+            raise UsageError(
+                f"The file {path} does not exist; create it, or change the setting `guidelines` in {SETTINGS}."
+            )
         try:
             return read_text(path).strip()
         except BrokenFileError as error:
             raise DataError(f"{path} {error}.") from error
 
     def close(self) -> None:
-        """Close the database."""
+        """Close the database of the project."""
         self.store.close()
 
     def __enter__(self) -> Self:
@@ -124,10 +129,11 @@ def create_project(
     limit: int | None = None,
     prompts: dict[str, str] | None = None,
 ) -> Project:
-    """Start a project with the English items of the data set `source`.
+    """Create and return a project that translates the English items of the data set `source`.
 
     `language` is the target language, `system` the translation system. With `pairs`, the project makes gendered pairs
-    from GEST sentences. `limit` is the maximum number of items. `prompts` make the system choose a gender.
+    from GEST sentences. `limit` is the maximum number of items. `prompts` maps each gender to an English prompt that
+    makes the system choose this gender; only projects with `pairs` use the prompts.
     """
     folder = Path(folder)
     validate_new_folder(folder)
@@ -136,7 +142,8 @@ def create_project(
     validate_system_name(system)
     if has_password(system.partition(":")[2]):
         raise UsageError(
-            "The address contains a password, which others could read in project.toml; remove it from the address, "
+            "The address of the translation server contains a password, which others could read in project.toml; "
+            "remove it from the address, "
             f"and set {LOGIN} to NAME:PASSWORD when you translate."
         )
     spec = parse_spec(source)
@@ -167,7 +174,7 @@ def create_project(
 
 
 def validate_new_folder(folder: Path) -> None:
-    """Raise a UsageError unless a project can be started in this folder."""
+    """Raise a UsageError if the path is a file, or if the folder already has a project."""
     if folder.exists() and not folder.is_dir():
         raise UsageError(f"{folder} is a file; choose another folder.")
     if (folder / SETTINGS).exists():
@@ -177,14 +184,14 @@ def validate_new_folder(folder: Path) -> None:
 def write_project(
     folder: Path, settings: ProjectSettings, items: Iterable[ProjectItem], files: Mapping[str, str] | None = None
 ) -> Project:
-    """Write a new project; `files` maps the names of additional files to their contents.
+    """Write a new project to a folder, and return it; `files` maps the names of additional files to their contents.
 
     `project.toml` is written last, so every folder with this file is a complete project.
     """
     create_folder(folder)
     with lock_project(folder):
         validate_new_folder(folder)
-        for leftover in folder.glob(f"{DATABASE}*"):  # files of a start that was interrupted
+        for leftover in folder.glob(f"{DATABASE}*"):  # an interrupted `write_project` leaves these files
             leftover.unlink()
         store = ProjectStore(folder / DATABASE)
         with store.begin_transaction():
@@ -197,7 +204,7 @@ def write_project(
 
 
 def open_project(folder: Path | str) -> Project:
-    """Open the project in a folder."""
+    """Open and return the project in a folder; raise a UsageError if the folder has no project."""
     folder = Path(folder)
     if not (folder / SETTINGS).is_file():
         raise UsageError(f"{folder} is not a project: it has no {SETTINGS}; start one with `tiltmeter make new`.")
@@ -223,7 +230,7 @@ def reject_written_project(project: Project) -> None:
 
 @lru_cache(maxsize=1000)
 def parse_item(line: str) -> Item:
-    """Return the source item that a line of JSONL describes."""
+    """Return the item that a line of JSONL describes; raise a DataError if the item is invalid."""
     values = json.loads(line)
     form = detect_form(values)
     read = form.from_json(values).values if form else None

@@ -1,4 +1,4 @@
-"""A ZIP archive of a project. Its copy of the database is consistent even while people work on the project."""
+"""Write a project to a ZIP archive. The archived database is consistent even if people work on the project."""
 
 import sqlite3
 from collections.abc import Iterator

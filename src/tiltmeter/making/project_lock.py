@@ -1,4 +1,4 @@
-"""The lock of a project: only one step at a time can run. The operating system releases it when the process ends."""
+"""The lock of a project: only one step can run at a time. The lock is released when its process ends."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,7 +12,7 @@ _LOCK = ".lock"
 
 
 class BusyProjectError(UsageError):
-    """Another step of the project is running."""
+    """Another process is running a step of the project."""
 
     on_page = "Another user or command is working on this project; wait a moment and try again."
 

@@ -20,7 +20,7 @@ FIXED = ("source", "source_language", "language", "form", "makes")
 
 @dataclass(frozen=True, slots=True)
 class SourceFacts:
-    """The licence, citation and content warning of the source; `files` maps its files to their SHA-256."""
+    """The licence, citation and content warning of the source data; `files` maps source files to SHA-256 digests."""
 
     licence: str = ""
     citation: str = ""
@@ -32,8 +32,8 @@ class SourceFacts:
 class ProjectSettings:
     """The contents of `project.toml`.
 
-    `form` is the form of the source items, `makes` the form of the new items. The other settings are explained in the
-    comments of the file (see `_COMMENTS`).
+    `form` is the form (type) of the source items, for example `association`, and `makes` is the form of the new items.
+    The comments in the file explain the other settings (see `_COMMENTS`).
     """
 
     source: str
@@ -65,11 +65,23 @@ class ProjectSettings:
 _COMMENTS = {
     "source": "These five settings cannot change; start another project for another source or language.",
     "system": "The translation system that `tiltmeter make translate` uses.",
-    "filled": "Also translate contexts with each word filled in? It gives better words for about twice the characters.",
-    "names": "Allow only the listed names in translations? `tiltmeter make source --names` sets it.",
-    "placeholders": 'Placeholders for BLANK, in this order, such as ["letters"]; if empty, the order of the system.',
+    "filled": (
+        "Also translate each context with each candidate word filled in? This improves the words, but translates about "
+        "twice as many characters."
+    ),
+    "names": (
+        "Allow only names from Tiltmeter's name lists in translations? `tiltmeter make source --names` sets this to "
+        "true."
+    ),
+    "placeholders": (
+        'Placeholders that replace BLANK, in the order in which they are tried, such as ["letters"]; '
+        "if empty, Tiltmeter chooses them for the translation system."
+    ),
     "title": "For the data card: a title, a licence if the source has none, and a file with the reviewers' guidelines.",
-    "review": "Items to review: `open` (with open problems) or `all`; reviewers per item, and how many must agree.",
+    "review": (
+        "Items to review: `open` (items with open problems) or `all`; the number of reviewers for each item; and how "
+        "many of them must agree."
+    ),
 }
 
 
@@ -127,7 +139,10 @@ def read_settings(folder: Path) -> ProjectSettings:
 
 
 def reject_changed_settings(path: Path, settings: ProjectSettings, started: Mapping[str, str]) -> None:
-    """Raise a UsageError if a setting of FIXED has changed; `started` has the values at the start of the project."""
+    """Raise a UsageError if one of the settings in FIXED has changed.
+
+    `started` has the values of these settings at the start of the project.
+    """
     for name, value in settings.fixed.items():
         if (before := started.get(name, value)) != value:
             raise UsageError(

@@ -17,7 +17,7 @@ class StageCounts:
     counts: dict[tuple[str, str, str], int]
 
     def total(self, part: str, reason: str) -> int:
-        """Return the number of items of a part that have a problem with this reason, summed over subjects."""
+        """Return the number of items of a part that have an open problem with this reason, summed over subjects."""
         return sum(
             n for (own_part, own_reason, _), n in self.counts.items() if (own_part, own_reason) == (part, reason)
         )
@@ -28,8 +28,9 @@ class ProjectStatus:
     """The status of a project.
 
     `items` counts items by stage, `dropped` counts dropped items by step and reason, and `blanks` counts contexts by
-    placeholder and outcome. `reviewers` maps reviewers to their number of decisions. `stages` has the counts of open
-    problems after each step, and the current counts.
+    placeholder and outcome. `reviewers` maps reviewers to their number of decisions. `undecided` is the number of items
+    with open problems on which nobody has decided. `stages` has the counts of open problems after each step, and the
+    current counts.
     """
 
     items: Counter[str]

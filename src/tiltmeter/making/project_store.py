@@ -14,8 +14,8 @@ from tiltmeter.making.review.review_tables import REVIEW_SCHEMA, ReviewTables
 from tiltmeter.making.timestamp import get_timestamp
 
 Stage = Literal["source", "translated", "repaired", "reviewed"]
-# text: the current translation of a field. alone: the translation of a word without a context. filled: the translation
-# of the context with the word filled in.
+# The roles of stored translations. text: the current translation of a field. alone: the translation of a candidate word
+# without a context. filled: the translation of the context with the candidate word filled in.
 TextRole = Literal["text", "alone", "filled"]
 Step = Literal["source", "translate", "repair", "review", "import", "rating"]
 
@@ -115,9 +115,9 @@ _ITEM_COLUMNS = "id, part, subject, original, source, stage, dropped, dropped_in
 class ProjectItem:
     """An item of a project: its source item as a line of JSONL, and its stage.
 
-    `original` is the source item before corrections, `source` after corrections. `subject` is the target or topic of
-    the item. If the item was dropped, `dropped` is the reason and `dropped_in` is the step. `version` grows by one with
-    each change.
+    `part` is the part of the benchmark. `subject` is the target or topic of the item. `original` is the source item
+    before corrections, and `source` is the source item after corrections. If the item was dropped, `dropped` is the
+    reason and `dropped_in` is the step that dropped it. `version` grows by one with each change.
     """
 
     id: str
@@ -148,7 +148,10 @@ class HistoryEntry:
 
 @dataclass(frozen=True, slots=True)
 class StoredFinding:
-    """A finding of a step; `number` is its id in the database, and `closed_by` is the person who settled it."""
+    """A stored finding: a change or problem that the step `step` found in an item.
+
+    `number` is the id of the finding in the database. `closed_by` is the person who settled it, or None.
+    """
 
     number: int
     step: str
@@ -158,7 +161,11 @@ class StoredFinding:
 
 @dataclass(frozen=True, slots=True)
 class StepRecord:
-    """A completed step: facts about it, and the number of items with problems for each part, reason and subject."""
+    """A completed step of a project, such as `translate`.
+
+    `facts` describe the work of the step. `counts` maps part, reason and subject to the number of items with open
+    problems at the end of the step.
+    """
 
     step: str
     at: str
@@ -206,7 +213,10 @@ class ProjectStore(ReviewTables, RatingTables):
         )
 
     def items(self, stage: Stage | None = None, *, dropped: bool | None = False) -> list[ProjectItem]:
-        """Return the items in `stage` (None: in any stage) that are dropped or not dropped (None: both), in order."""
+        """Return the items in the order of the project; `stage` and `dropped` select items.
+
+        None as `stage` selects all stages, and None as `dropped` selects both dropped and other items.
+        """
         query = (
             f"SELECT {_ITEM_COLUMNS} FROM items "
             "WHERE (?1 IS NULL OR stage = ?1) AND (?2 IS NULL OR (dropped IS NOT NULL) = ?2) ORDER BY position"
@@ -221,7 +231,7 @@ class ProjectStore(ReviewTables, RatingTables):
         return ProjectItem(*row)
 
     def count_stages(self) -> dict[str, int]:
-        """Return two counts: `source`, the items in that stage, and `translated`, the items in all later stages.
+        """Return the number of untranslated items (key `source`) and of items in later stages (key `translated`).
 
         Dropped items are counted too.
         """
@@ -233,7 +243,7 @@ class ProjectStore(ReviewTables, RatingTables):
         self._db.execute("UPDATE items SET stage = ? WHERE id = ?", [stage, item])
 
     def set_source(self, item: ProjectItem, line: str, *, field: str, by: str, why: str) -> None:
-        """Replace the source of an item, and delete its translations and unsettled findings."""
+        """Replace the source of an item; delete its translations, unsettled findings and applied review outcome."""
         self._db.execute(
             "UPDATE items SET source = ?, stage = 'source', version = version + 1 WHERE id = ?", [line, item.id]
         )
@@ -243,14 +253,14 @@ class ProjectStore(ReviewTables, RatingTables):
         self.set_applied(item.id, None)
 
     def drop(self, item: str, *, step: Step, by: str, why: str) -> None:
-        """Drop an item, and log the reason."""
+        """Drop an item, and add the reason to the history of the item."""
         self._db.execute(
             "UPDATE items SET dropped = ?, dropped_in = ?, version = version + 1 WHERE id = ?", [why, step, item]
         )
         self._log(item, "item", "", "", "dropped", step, by, why)
 
     def restore(self, item: str, *, step: Step, by: str, why: str) -> None:
-        """Restore a dropped item, and log the reason."""
+        """Restore a dropped item, and add the reason to the history of the item."""
         self._db.execute(
             "UPDATE items SET dropped = NULL, dropped_in = NULL, version = version + 1 WHERE id = ?", [item]
         )
@@ -259,7 +269,7 @@ class ProjectStore(ReviewTables, RatingTables):
     # Texts
 
     def texts(self, role: TextRole, item: str | None = None) -> dict[str, dict[str, str]]:
-        """Return the texts in this role of one item, or of all items, as a mapping: item, then field, then text."""
+        """Return a dictionary from item id to field to text: the texts in this role of one item (None: all items)."""
         query = "SELECT item, field, text FROM texts WHERE role = ?"
         # There are two queries, because SQLite does not use the index for `(?2 IS NULL OR item = ?2)`.
         rows = (
@@ -271,7 +281,7 @@ class ProjectStore(ReviewTables, RatingTables):
         return texts
 
     def set_text(self, item: str, role: TextRole, field: str, text: str, *, step: Step, by: str, why: str) -> None:
-        """Store a text of an item and log the change; do nothing if the text is already stored."""
+        """Store a text of an item, and add the change to the history; do nothing if the text is already stored."""
         query = "SELECT text FROM texts WHERE item = ? AND role = ? AND field = ?"
         row = self._db.execute(query, [item, role, field]).fetchone()
         if row is not None and row[0] == text:
@@ -310,18 +320,21 @@ class ProjectStore(ReviewTables, RatingTables):
         )
 
     def clear_attempts(self, item: str) -> None:
-        """Delete the attempts of an item before it is translated again."""
+        """Delete the stored attempts of an item, because the item is translated again."""
         self._db.execute("DELETE FROM attempts WHERE item = ?", [item])
 
     def blanks(self) -> Counter[tuple[str, str]]:
-        """Return the number of used attempts for each placeholder and outcome, over all contexts."""
+        """Return the number of contexts for each pair of placeholder and outcome; only used attempts are counted."""
         query = "SELECT placeholder, outcome FROM attempts WHERE used"
         return Counter((placeholder, outcome) for placeholder, outcome in self._db.execute(query))
 
     # Findings
 
     def replace_findings(self, item: str, step: Step, findings: Iterable[RepairFinding]) -> None:
-        """Store the findings of a step about an item, and delete the step's earlier findings that are not settled."""
+        """Store the findings of a step about an item.
+
+        Earlier findings of the step about this item are deleted, except settled findings and safe changes.
+        """
         self._db.execute(
             "DELETE FROM findings WHERE item = ? AND step = ? AND kind != 'changed' AND closed_at IS NULL", [item, step]
         )
@@ -329,7 +342,7 @@ class ProjectStore(ReviewTables, RatingTables):
             self.add_finding(finding, step)
 
     def add_finding(self, finding: RepairFinding, step: Step) -> int:
-        """Store a finding in addition to the stored findings; return its id in the database."""
+        """Store a finding of a step, and return its id in the database; earlier findings are kept."""
         cursor = self._db.execute(
             "INSERT INTO findings (item, step, field, rule, kind, reason, before, proposals, at) "
             "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -349,7 +362,7 @@ class ProjectStore(ReviewTables, RatingTables):
         return cursor.lastrowid
 
     def findings(self, item: str | None = None, kinds: Iterable[FindingKind] = ()) -> Iterator[StoredFinding]:
-        """Return the findings about one item (None: about all items) of the given kinds (empty: of all kinds)."""
+        """Return the findings about one item (None: about all items) with the given kinds (empty: with any kind)."""
         query = (
             "SELECT id, step, closed_by, proposals, item, field, rule, kind, reason, before FROM findings "
             f"{'' if item is None else 'WHERE item = ?'} ORDER BY id"
@@ -361,7 +374,7 @@ class ProjectStore(ReviewTables, RatingTables):
                 yield StoredFinding(number, step, finding, closed_by)
 
     def close_findings(self, item: str, *, by: str, why: str, fields: Iterable[str] | None = None) -> None:
-        """Mark the proposed and open findings about an item, or only about the given fields, as settled."""
+        """Mark the proposed and open findings about an item, or only about its fields in `fields`, as settled."""
         for stored in list(self.findings(item, ("proposed", "open"))):
             if stored.closed_by is None and (fields is None or stored.finding.field in set(fields)):
                 self._db.execute(
@@ -370,7 +383,7 @@ class ProjectStore(ReviewTables, RatingTables):
                 )
 
     def accept_problem(self, item: str, code: str, *, by: str, why: str) -> None:
-        """Store that a person accepts a validation finding about an item."""
+        """Store that the person `by` accepts the validation finding `code` of an item, for the reason `why`."""
         self._db.execute(
             "INSERT OR REPLACE INTO accepted VALUES (?, ?, ?, ?, ?)", [item, code, by, why, get_timestamp()]
         )
@@ -387,7 +400,10 @@ class ProjectStore(ReviewTables, RatingTables):
     # Steps
 
     def add_step(self, step: Step, facts: Mapping[str, Any], counts: Mapping[tuple[str, str, str], int]) -> None:
-        """Store a completed step, with the number of items with open problems for each part, reason and subject."""
+        """Store a completed step. `facts` describe its work.
+
+        `counts` maps part, reason and subject to the number of items with open problems after the step.
+        """
         cursor = self._db.execute(
             "INSERT INTO steps (step, at, facts) VALUES (?, ?, ?)",
             [step, get_timestamp(), json.dumps(dict(facts), ensure_ascii=False)],
@@ -396,7 +412,7 @@ class ProjectStore(ReviewTables, RatingTables):
         self._db.executemany("INSERT INTO step_counts VALUES (?, ?, ?, ?, ?)", rows)
 
     def count_steps(self) -> int:
-        """Return how many times a step was completed, for all steps together."""
+        """Return the number of completed steps; a step that was completed twice counts twice."""
         (count,) = self._db.execute("SELECT count(*) FROM steps").fetchone()
         return int(count)
 

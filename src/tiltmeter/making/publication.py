@@ -1,7 +1,7 @@
 """The step `publish`: write the items as JSONL with a data card and a changelog.
 
-The project keeps all editions. A new edition is written to a temporary folder, which is renamed when it is complete.
-Then the edition is copied to the output folder.
+An edition is one published version of the test set. The project keeps all editions. A new edition is written to a
+temporary folder, which is renamed when the edition is complete. Then the edition is copied to the output folder.
 """
 
 import hashlib
@@ -42,7 +42,7 @@ _FACTS: dict[str, type] = {
     "changes": dict,
 }
 
-# The treatment of items with open problems: stop with an error, publish the items too, or leave them out.
+# The treatment of items with open problems. refuse: stop with an error. keep: publish them too. leave-out: omit them.
 OpenItems = Literal["refuse", "keep", "leave-out"]
 OPEN_ITEMS: tuple[OpenItems, ...] = ("refuse", "keep", "leave-out")
 
@@ -50,12 +50,18 @@ OPEN_ITEMS: tuple[OpenItems, ...] = ("refuse", "keep", "leave-out")
 class OpenItemsError(UsageError):
     """Some items have open problems, which should be settled before the publication."""
 
-    on_page = "Some items have open problems or are not translated. Settle them, publish them too, or leave them out."
+    on_page = (
+        "Some items have open problems or are not translated. "
+        "Settle the problems, publish these items too, or leave these items out."
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class Edition:
-    """A published edition: its number, its folder, and the content of `edition.json` (`facts`)."""
+    """A published version of the test set: its number, its folder, and the content of `edition.json` (`facts`).
+
+    `is_new` is false if the publication only updated the files of an earlier edition.
+    """
 
     number: int
     folder: Path
@@ -66,7 +72,7 @@ class Edition:
 def publish_project(
     project: Project, out: Path | str, *, open_items: OpenItems = "refuse", licence: str = ""
 ) -> Edition:
-    """Write a new edition and copy it to the folder `out`.
+    """Publish the items of a project as a new edition, copy the edition to the folder `out`, and return it.
 
     If the items and the licence have not changed since the last edition, the last edition is updated and copied.
     """
@@ -113,25 +119,25 @@ def _list_edition_folders(project: Project) -> list[Path]:
 
 
 def _read_facts(folder: Path) -> dict[str, Any]:
-    """Read `edition.json`; raise a DataError if it is damaged."""
+    """Return the content of `edition.json` in the folder of an edition; raise a DataError if the file is damaged."""
     facts = read_json(folder / EDITION)
     if not isinstance(facts, dict) or not all(isinstance(facts.get(name), kind) for name, kind in _FACTS.items()):
-        raise DataError(f"{folder / EDITION} is damaged; restore it from the published edition.")
+        raise DataError(f"{folder / EDITION} is damaged; restore it from a copy of this edition.")
     return facts
 
 
 def _select_items(
     project: Project, assembled: AssembledItems, open_items: OpenItems
 ) -> tuple[list[Item], dict[str, str]]:
-    """Return the items to publish, and the reasons for leaving out all other items, by their ids."""
+    """Return the items to publish, and a dictionary from the id of each item that is left out to the reason."""
     waiting = [entry.id for entry in project.store.items("source")]
     errors = {problem.item: problem.message for problem in assembled.problems if problem.kind == "error"}
     unsettled = {problem.item: problem.message for problem in reversed(assembled.problems)}
     if open_items == "refuse" and (unsettled or waiting):
         raise OpenItemsError(
             f"{len(unsettled):,} items have open problems and {len(waiting):,} are not translated; `tiltmeter make "
-            "status` lists them. Settle them, publish them with --open keep (the data card lists the problems), or "
-            "omit them with --open leave-out."
+            "status` lists the problems. Settle the problems, publish these items with --open keep (the data card "
+            "lists the problems), or omit these items with --open leave-out."
         )
     left_out = dict.fromkeys(waiting, "not translated")
     left_out |= {item: f"cannot be built: {reason}" for item, reason in assembled.rejected.items()}
@@ -205,16 +211,17 @@ def _list_translations(project: Project, items: Sequence[Item]) -> list[dict[str
 
 
 def _find_changes(last: Edition | None, lines: str, reasons: Mapping[str, str]) -> dict[str, Any]:
-    """Return the changes since the last edition.
+    """Return the changes since the last edition; an empty dictionary if there is no earlier edition.
 
-    These are the added items, the removed items with the reasons, and the changed items with the changed fields.
+    The keys are `added` (a list of ids), `removed` (ids with reasons) and `changed` (ids with the changed fields).
     """
     if last is None:
         return {}
     published = read_bytes(last.folder / PUBLISHED_ITEMS)
     if hashlib.sha256(published).hexdigest() != last.facts["sha256"]:
         raise DataError(
-            f"{last.folder / PUBLISHED_ITEMS} was changed after its publication; restore it from the published edition."
+            f"{last.folder / PUBLISHED_ITEMS} was changed after its publication; restore the file from a copy of this "
+            "edition."
         )
     before = _index_by_id(published.decode())
     after = _index_by_id(lines)

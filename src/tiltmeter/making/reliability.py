@@ -2,7 +2,7 @@
 
 Both coefficients are 1 - observed disagreement / expected disagreement: 1 is perfect agreement, 0 is agreement by
 chance. Intervals are percentile bootstraps over items. A row is the ratings of one item. A resample is drawn from a
-multinomial distribution over the distinct rows. This is equivalent to drawing single items, but much faster.
+multinomial distribution over the distinct rows, which is equivalent to drawing single items, but much faster.
 """
 
 from collections import Counter
@@ -46,7 +46,7 @@ class Agreement:
         return asdict(self)
 
     def __str__(self) -> str:
-        """Return one line of text.
+        """Return the coefficient, its interval and the number of items as one line of text.
 
         >>> print(Agreement("alpha", 0.6912, (0.41, 0.893), 12, 0.8))
         alpha 0.69 [0.41, 0.89], 80% of pairs equal, 12 items
@@ -94,7 +94,7 @@ def compute_krippendorff_alpha(
     """Return Krippendorff's alpha of any number of raters. A row has the ratings of an item; None is a missing rating.
 
     Items with fewer than two ratings are ignored. Ordinal and interval ratings are numbers; for ordinal ratings, the
-    difference of two ratings is the difference of their ranks. `key` seeds the bootstrap.
+    difference of two ratings is the difference of their mid-ranks. `key` seeds the bootstrap.
 
     >>> rows = [[1, 1, None], [2, 2, 3], [3, 3, 3], [1, 2, None], [4, 4, 4]]
     >>> print(compute_krippendorff_alpha(rows, "ordinal"))
@@ -126,7 +126,7 @@ def compute_krippendorff_alpha(
 
 
 def _sort_rows(rows: Counter[Any]) -> Counter[Any]:
-    """Sort the distinct rows, so that the interval does not depend on the order of the items."""
+    """Return the distinct rows in sorted order, so that the interval does not depend on the order of the items."""
     return Counter(dict(sorted(rows.items(), key=repr)))
 
 

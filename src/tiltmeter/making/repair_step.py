@@ -1,4 +1,4 @@
-"""The step `repair` of a project: run the single repair steps on all drafts, and store changes and findings."""
+"""The step `repair` of a project: run all repair steps on the translated items, and store changes and findings."""
 
 import time
 from collections import Counter
@@ -23,9 +23,9 @@ _BATCH = 100
 
 @dataclass(frozen=True, slots=True)
 class RepairSummary:
-    """The result of the step: the number of findings for each rule and kind, and of dropped items for each reason.
+    """The result of the step `repair`: numbers of findings by rule and kind, and of dropped items by reason.
 
-    `pairs` is the number of sentence pairs on which the aligner was trained.
+    `pairs` is the number of sentence pairs on which the word aligner was trained.
     """
 
     items: int
@@ -103,7 +103,7 @@ def _write_findings(project: Project, item: str, findings: Sequence[RepairFindin
 
 
 def _filter_pairs(project: Project, entries: Sequence[ProjectItem], began: float) -> RepairSummary:
-    """Drop the items whose translations are rejected as a pair by the filters of GEST's authors."""
+    """Drop the items whose two translations are rejected by the filters of GEST's authors or repeat an earlier pair."""
     assembled = assemble_items(project)
     repeated = {problem.item: problem.message for problem in assembled.problems if problem.reason == "duplicate-pair"}
     reasons = {**assembled.rejected, **dict.fromkeys(repeated, "an earlier pair is the same")}

@@ -7,14 +7,14 @@ from tiltmeter.forms.case_folding import fold_case
 from tiltmeter.forms.word_difference import find_word_spans
 
 # Minimum similarity of a word and a term, as in Öztürk's thesis (2022, section 3.1.4). The thesis leaves out terms of
-# several words; here the minimum is the same for them.
+# several words; here the same minimum applies to these terms.
 _MIN_SIMILARITY = 0.4
 
 
 def find_closest_words(term: str, sentence: str) -> list[str]:
     """Return the words of a sentence whose spelling is closest to a term: at most three, closest first.
 
-    For a term of several words, the result is sequences of words that have as many words as the term.
+    For a term of several words, return sequences of words that have as many words as the term.
 
     >>> find_closest_words("Norwegisch", "Die BLANK Norweger tanzten.")
     ['Norweger']

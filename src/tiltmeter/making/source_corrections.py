@@ -38,7 +38,7 @@ class SourceProblem:
 
 @dataclass(frozen=True, slots=True)
 class CorrectionSummary:
-    """The numbers of items that were corrected, dropped and restored by a file of corrections."""
+    """The numbers of items that `apply_corrections` corrected, dropped and restored."""
 
     corrected: int
     dropped: int
@@ -46,7 +46,10 @@ class CorrectionSummary:
 
 
 def check_source(project: Project) -> list[SourceProblem]:
-    """Return the problems of source items: validation findings, pairs that differ only in pronouns, unlisted names."""
+    """Return the problems of source items: validation findings, pairs that differ only in pronouns, and unlisted names.
+
+    An unlisted name is a name that is not in Tiltmeter's list of names.
+    """
     items = [project.get_source_item(entry) for entry in project.store.items()]
     problems = [
         SourceProblem(finding.item, finding.code, finding.field, finding.message) for finding in examine_items(items)
@@ -62,7 +65,10 @@ def check_source(project: Project) -> list[SourceProblem]:
 
 
 def correct_item(project: Project, item: str, texts: Mapping[str, str], *, by: str, why: str) -> None:
-    """Replace texts of a source item, and delete its translations. `why` is the reason and must not be empty."""
+    """Replace texts of a source item, and delete the item's translations.
+
+    `texts` maps fields to new texts. `by` is the person, and `why` is the reason, which must not be empty.
+    """
     with project.store.begin_transaction():
         _correct_texts(project, item, texts, by=by, why=why)
 
@@ -108,11 +114,14 @@ def _restore_item(project: Project, item: str, *, by: str, why: str) -> bool:
 
 def _require_reason(why: str, item: str) -> None:
     if not why.strip():
-        raise UsageError(f"The reason for the change of the source item {item!r} is missing.")
+        raise UsageError(f"The reason for the change of the source item {item!r} is missing; write a reason.")
 
 
 def write_problems(project: Project, path: Path) -> int:
-    """Write the problems of source items to a CSV file with empty columns for corrections; return their number."""
+    """Write the problems of source items to a CSV file with empty columns for corrections; return their number.
+
+    People fill in the columns `action`, `text` and `reason`, and `apply_corrections` reads the file.
+    """
     problems = check_source(project)
     texts = {}
     for entry in project.store.items():
@@ -158,7 +167,7 @@ def _apply_row(project: Project, action: str, row: Mapping[str, str], by: str) -
         return _drop_item(project, item, by=by, why=why)
     if action == "restore":
         return _restore_item(project, item, by=by, why=why)
-    raise UsageError(f"The action {action!r} is not {' or '.join(ACTIONS)}.")
+    raise UsageError(f"The action {action!r} is unknown; choose {' or '.join(ACTIONS)}.")
 
 
 def use_names(project: Project, *, by: str) -> int:

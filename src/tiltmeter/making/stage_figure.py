@@ -1,4 +1,7 @@
-"""The figure of open problems after each step. It has its own module because altair and pandas import slowly."""
+"""Plot the open problems after each step of a project.
+
+This function has its own module, because importing altair and pandas is slow.
+"""
 
 from collections.abc import Sequence
 
@@ -16,7 +19,7 @@ _MAX_SUBJECTS = 20
 def plot_stages(stages: Sequence[StageCounts], reason: str | None = None) -> Figure:
     """Plot the number of items with open problems for each subject after each step, with a panel for each part.
 
-    If `reason` is given, only problems with this reason count.
+    If `reason` is given, only problems with this reason are counted.
     """
     rows = [
         {"stage": stage.name, "part": part, "subject": subject, "items": items}
@@ -27,14 +30,20 @@ def plot_stages(stages: Sequence[StageCounts], reason: str | None = None) -> Fig
     if not rows:
         reasons = sorted({why for stage in stages for _, why, _ in stage.counts})
         about = f" with the reason {reason!r}" if reason else ""
-        raise UsageError(f"There are no open items{about} to plot; the reasons are: {', '.join(reasons) or 'none'}.")
+        raise UsageError(
+            f"There are no items with open problems{about} to plot; the reasons of open problems are: "
+            f"{', '.join(reasons) or 'none'}."
+        )
     frame = pd.DataFrame(rows, columns=["stage", "part", "subject", "items"])
     names = [stage.name for stage in stages]
     parts = sorted(frame["part"].unique()) or [""]
     return Figure(
         slug="open-by-stage",
         title="Open problems by subject after each step",
-        caption=f"Items{f' with {reason}' if reason else ''}; the {_MAX_SUBJECTS} subjects with the most open items.",
+        caption=(
+            f"Number of items with open problems{f' with the reason {reason}' if reason else ''}, for at most "
+            f"{_MAX_SUBJECTS} subjects with the most items."
+        ),
         panels=tuple(Panel(part, _plot_bars(frame[frame["part"] == part], names)) for part in parts),
     )
 
@@ -52,7 +61,7 @@ def _plot_bars(frame: pd.DataFrame, stages: list[str]) -> alt.Chart:
         alt.Chart(frame[frame["subject"].isin(most)])
         .mark_bar()
         .encode(
-            x=alt.X("sum(items):Q", title="open items", axis=alt.Axis(tickMinStep=1, format="d")),
+            x=alt.X("sum(items):Q", title="items with open problems", axis=alt.Axis(tickMinStep=1, format="d")),
             y=alt.Y("subject:N", sort=list(most), title=None),
             yOffset=alt.YOffset("stage:N", sort=stages),
             color=alt.Color("stage:N", sort=stages, scale=alt.Scale(domain=stages, range=SERIES[: len(stages)])),

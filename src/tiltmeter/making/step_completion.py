@@ -1,4 +1,4 @@
-"""The end of a step: store the facts about the step, and the open problems after the step."""
+"""The completion of a step of a project: store facts about the step, and the open problems after the step."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -12,7 +12,10 @@ from tiltmeter.making.unrecorded_work import UnrecordedWork
 
 
 def complete_step(project: Project, step: Step, facts: Mapping[str, Any]) -> None:
-    """Store a completed step, and cache the open problems, so that the next review opens quickly."""
+    """Store a completed step, and cache the open problems of the project, so that the next review opens quickly.
+
+    `facts` describe the work of the step, such as the number of items.
+    """
     keys = {item: key for item, (_, _, key) in project.store.read_item_keys().items()}
     problems = assemble_items(project).problems
     with project.store.begin_transaction():

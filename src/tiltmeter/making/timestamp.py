@@ -1,4 +1,4 @@
-"""The format of times in the database and in editions."""
+"""The format of times in the database of a project and in its published editions."""
 
 from datetime import UTC, datetime
 

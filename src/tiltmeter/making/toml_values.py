@@ -1,4 +1,4 @@
-"""Access to TOML files that users edit, with checks of all values; errors name the file and the key."""
+"""Read TOML files that users edit, and check their values; error messages name the file and the key."""
 
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
@@ -27,7 +27,7 @@ class TomlTable:
                 raise DataError(f"{self.path}: unknown key `{key}`{self._describe_place()}; {advice}")
 
     def read_text(self, key: str, default: str | None = None) -> str:
-        """Return the value of a key, which must be a string."""
+        """Return the value of a key; raise a DataError if it is missing without a default, or not a string."""
         return str(self._validate(key, default, str, "a text in quotes"))
 
     def read_integer(self, key: str, default: int | None = None, least: int | None = None) -> int:
@@ -85,5 +85,5 @@ class TomlTable:
 
 
 def read_toml(path: Path) -> TomlTable:
-    """Read a TOML file."""
+    """Read a TOML file, and return its top-level table."""
     return TomlTable(path, text_files.read_toml(path))

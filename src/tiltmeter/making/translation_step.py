@@ -53,7 +53,10 @@ class TranslationVolume:
 
 @dataclass(slots=True)
 class TranslationSummary:
-    """The result of the step; `blanks` counts the contexts for each outcome of their blank."""
+    """The result of the step `translate`: numbers of translated items and of items with missing translations.
+
+    `blanks` counts the contexts for each outcome of their blank, such as "kept" or "lost".
+    """
 
     items: int = 0
     blanks: Counter[str] = field(default_factory=Counter)
@@ -117,8 +120,9 @@ def translate_project(
 ) -> TranslationSummary:
     """Translate the untranslated items. Texts are sent to a paid service only if `yes` is true.
 
-    If a blank is lost with every placeholder, it is restored from the translations of the filled contexts: at the place
-    where these translations differ or, if this fails and there is an aligner, by word alignment.
+    If a blank is lost with every placeholder, it is restored from the translations of the filled contexts (the context
+    with each candidate word filled in): at the place where these translations differ or, if this fails and there is an
+    aligner, by word alignment.
     """
     reject_written_project(project)
     with lock_project(project.folder):
@@ -158,7 +162,7 @@ def _translate_items(
 
 
 class _WorkCount:
-    """A count of the work of this execution of the step, and of interrupted executions before it, batch by batch."""
+    """Counts the translation work of this run of the step `translate`, and of earlier runs that were interrupted."""
 
     def __init__(
         self, project: Project, system: str, new: Iterable[str], summary: TranslationSummary, began: float
@@ -186,7 +190,7 @@ class _WorkCount:
                 self.characters += len(one.text)
 
     def sum_unrecorded(self) -> UnrecordedWork:
-        """Return all work that no completed step has recorded."""
+        """Return the work of this run and of interrupted runs, which is not recorded in a completed step yet."""
         earlier, summary = self.earlier, self.summary
         return UnrecordedWork(
             system=self.system,
@@ -206,7 +210,7 @@ def _list_texts(project: Project, entries: Iterable[ProjectItem]) -> Iterator[Te
 def _list_pending(
     project: Project, translator: Translator, entries: Sequence[ProjectItem], cache: TranslationStore
 ) -> list[str]:
-    """Return the texts whose translation is not cached; contexts contain the first placeholder instead of BLANK."""
+    """Return the texts to send, whose translation is not cached; BLANK is replaced by the first placeholder."""
     first = select_placeholders(project.settings.system, project.settings.placeholders)[0]
     wanted = list(_list_texts(project, entries))
     plain = [entry.text for entry in wanted if not entry.has_blank]
@@ -229,7 +233,7 @@ def _select_known(translator: Translator, texts: Iterable[str]) -> list[str]:
 def _protect_placeholder(translator: Translator, placeholder: Placeholder, language: str) -> Translator:
     """Return a translator that keeps the placeholder unchanged, if the system supports this.
 
-    Return `translator` itself if the system does not, or if the placeholder is not a word.
+    Return `translator` itself if the system does not support this, or if the placeholder is not a word.
     """
     if isinstance(translator, ProtectingTranslator) and placeholder.token.isalnum():
         return translator.with_protected_word(placeholder.token, language)
@@ -263,7 +267,10 @@ def _translate_batch(
 def _translate_contexts(
     project: Project, translator: Translator, contexts: Sequence[str], cache: TranslationStore
 ) -> dict[str, _BlankedContext]:
-    """Translate contexts with a blank. For each context, try the placeholders in order until one is kept."""
+    """Translate contexts with a blank, and return the results by context.
+
+    For each context, try the placeholders in order until a translation keeps the placeholder.
+    """
     language = project.settings.language
     state = {context: _BlankedContext(context) for context in contexts}
     for placeholder in select_placeholders(project.settings.system, project.settings.placeholders):
@@ -303,7 +310,7 @@ def _write_translations(
     blanked: Mapping[str, _BlankedContext],
     summary: TranslationSummary,
 ) -> None:
-    """Store the translations of one item, the attempts with placeholders, and findings about problems."""
+    """Store the translations of one item, all attempts to translate its contexts, and findings about problems."""
     store = project.store
     texts: dict[TextRole, dict[str, str]] = {"text": {}, "alone": {}, "filled": {}}
     for text in wanted:
@@ -359,7 +366,10 @@ def _settle_context(
     attempt = best.text if best is not None else ""
     if restored is not None:
         summary.blanks["restored"] += 1
-        reason = "BLANK was lost in translation, and restored where the translations of the filled sentences differ."
+        reason = (
+            "BLANK was lost in translation. It was restored at the place where the translations of the sentence with "
+            "different words filled in differ."
+        )
         return restored, RESTORED, [RepairFinding(item, text.field, RESTORED, "proposed", reason, attempt, (restored,))]
     if best is None:
         summary.blanks["not translated"] += 1
@@ -384,7 +394,10 @@ def _restore_by_alignment(project: Project, aligner: Eflomal, summary: Translati
         restored = restore_blank(sources, draft.source, draft.filled, draft.alone, blanks, locate)
         if restored is None:
             continue
-        reason = "BLANK was lost in translation, and restored by the alignment of a filled sentence with its source."
+        reason = (
+            "BLANK was lost in translation. It was restored by the word alignment of the sentence with a word filled "
+            "in and its translation."
+        )
         proposed = RepairFinding(draft.item, finding.field, RESTORED, "proposed", reason, finding.before, (restored,))
         with store.begin_transaction():
             store.set_text(draft.item, "text", finding.field, restored, step="translate", by=aligner.name, why=RESTORED)

@@ -1,4 +1,4 @@
-"""Translation work of interrupted steps, which the record of the next completed step includes."""
+"""The translation work of interrupted steps. The record of the next completed step includes this work."""
 
 import json
 from dataclasses import asdict, dataclass, field
@@ -11,7 +11,10 @@ _NAME = "unrecorded translation"
 
 @dataclass(slots=True)
 class UnrecordedWork:
-    """The translation work of a system since the last completed step. It is saved with each batch of items."""
+    """The translation work of a system since the last completed step, saved in the project with each batch of items.
+
+    `characters` is the number of translated characters, and `sent` is the number of characters that were not cached.
+    """
 
     system: str = ""
     items: int = 0
@@ -22,16 +25,16 @@ class UnrecordedWork:
 
     @classmethod
     def load(cls, store: ProjectStore) -> "UnrecordedWork":
-        """Load the work of earlier, interrupted steps that was not recorded."""
+        """Return the saved work of interrupted steps; empty if every earlier step was completed."""
         return cls(**json.loads(store.get_remembered().get(_NAME) or "{}"))
 
     def save(self, store: ProjectStore) -> None:
-        """Save the work; call it in the transaction that stores the translations."""
+        """Save the work in the project; call this method in the transaction that stores the translations."""
         store.remember({_NAME: json.dumps(asdict(self), ensure_ascii=False)})
 
     @staticmethod
     def clear(store: ProjectStore) -> None:
-        """Delete the saved work; call it in the transaction that stores the record of the step."""
+        """Delete the saved work; call this method in the transaction that stores the record of the completed step."""
         if store.get_remembered().get(_NAME):
             store.remember({_NAME: ""})
 

@@ -1,4 +1,4 @@
-"""The options of a run, one dataclass per group.
+"""The options of a run. Each group of options is a dataclass.
 
 The command line, the keys of plan files, the checks of values and the studio's web form are derived from these
 dataclasses. To add an option, add a field with `define_option(…)` to one of the dataclasses, add a keyword to

@@ -16,8 +16,9 @@ if TYPE_CHECKING:
 class ChatOptions:
     """Options for the prompts and the sampling of chat models, and for the maximum cost of a run.
 
-    With `full`, all wordings of the instruction are used, each with both cycles of option orders, without and with a
-    neutral option; the default is two wordings. `temperature` defaults to 0, or to 1 if there are several `samples` per
+    With `full`, all wordings of the instruction are used. The answer options of each wording are shown in all cyclic
+    orders of the list and of the reversed list, without and with a neutral option. The default is two wordings and no
+    neutral option. `temperature` defaults to 0, or to 1 if there are several `samples` per
     message. `max_tokens` is the maximum length of an answer. `price_in` and `price_out` are prices per million tokens,
     in any currency. A run that would exceed `max_cost` or `max_requests` is rejected before the first request.
     """
@@ -38,12 +39,12 @@ class ChatOptions:
     )
     max_requests: int | None = define_option(
         None,
-        "Chat models: reject a run that would send more requests.",
+        "Chat models: reject a run that would send more requests than this number.",
         COUNT,
         studio="Chat: maximum number of requests",
     )
     max_cost: float | None = define_option(
-        None, "Chat models: reject a run that could cost more (needs both prices).", NUMBER
+        None, "Chat models: reject a run that could cost more than this (needs both --price options).", NUMBER
     )
     price_in: float | None = define_option(
         None, "Chat models: price per million input tokens.", NUMBER, studio="Chat: price per million input tokens"
@@ -67,16 +68,16 @@ class ChatOptions:
             raise UsageError("--max-cost needs prices per million tokens: set --price-in and --price-out.")
 
     def build_sampling(self, *, probabilities: bool) -> "SamplingOptions":
-        """Return the sampling options; with `probabilities`, token probabilities are requested instead of a text."""
+        """Return the sampling options; `probabilities` requests token probabilities instead of a sampled text."""
         if probabilities and (self.samples > 1 or self.temperature):
             raise UsageError("Probabilities are computed without sampling; remove --samples and --temperature.")
-        from tiltmeter.questions import SamplingOptions  # numpy takes a moment to import
+        from tiltmeter.questions import SamplingOptions  # this module imports numpy, which is slow
 
         temperature = self.temperature if self.temperature is not None else float(self.samples > 1)
         return SamplingOptions(temperature, self.max_tokens, probabilities)
 
     def describe_design(self, sampling: "SamplingOptions") -> str:
-        """Return the differences from the default options as text; the text becomes part of the protocol's name.
+        """Return the options that differ from the defaults as text, which becomes part of the protocol's name.
 
         >>> options = ChatOptions(full=True, samples=5)
         >>> options.describe_design(options.build_sampling(probabilities=False))
@@ -88,7 +89,7 @@ class ChatOptions:
         return ", ".join(parts)
 
     def cost(self, tokens_in: int, tokens_out: int) -> float | None:
-        """Return the cost of input and output tokens; None if `price_in` or `price_out` is not set."""
+        """Return the cost of these numbers of input and output tokens; None if `price_in` or `price_out` is not set."""
         if self.price_in is None or self.price_out is None:
             return None
         return (tokens_in * self.price_in + tokens_out * self.price_out) / 1_000_000

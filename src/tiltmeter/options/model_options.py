@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 # The data types in which weights can be loaded.
 DTYPES = ("auto", "float32", "float16", "bfloat16")
 
-# Each constant describes the models that an option applies to: `users` is their description in messages, and `sources`
-# are their values of `tiltmeter.models.scheme.Source`.
+# Each constant describes a group of models that an option applies to. `users` is the description of these models in
+# messages, and `sources` are their values of `tiltmeter.models.scheme.Source`.
 _LOCAL = {"users": "models on this machine", "sources": ("named",)}
 _COMPUTED_HERE = {"users": "models on this machine", "sources": ("named", "loaded")}
 _TOKENIZED_HERE = {"users": "models whose tokenizer is loaded here", "sources": ("named", "endpoint")}
@@ -24,7 +24,7 @@ _ANY = {"users": "language models", "sources": ("named", "loaded", "endpoint", "
 
 
 def _list_kinds() -> Sequence[str]:
-    from tiltmeter.questions import KINDS  # numpy takes a moment to import
+    from tiltmeter.questions import KINDS  # this module imports numpy, which is slow
 
     return KINDS
 
@@ -34,13 +34,13 @@ class ModelOptions:
     """Options for opening a model.
 
     `cache` is a folder for files that are extracted from GGUF files. If a model has a next-sentence head, `keep_heads`
-    keeps both of its heads in memory if they fit; this saves time if several runs use the model. The help texts below
-    describe the other fields.
+    keeps this head and the language-model head in memory if both fit. This saves time if several runs use the model.
+    The help texts below describe the other fields.
     """
 
     kind: "Kind | None" = define_option(
         None,
-        "The kind of model, if its config does not say: `masked`, `causal` or `seq2seq`.",
+        "The kind of model, if its config file does not name it: `masked`, `causal` or `seq2seq`.",
         TEXT,
         choices=_list_kinds,
         changes_results=True,

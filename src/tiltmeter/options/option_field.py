@@ -19,9 +19,10 @@ class OptionField:
     `name` is the name in plan files; on the command line, `-` replaces `_`. `kind` is the type of the values. `choices`
     returns the allowed values; None means that all values of the type are allowed. The option applies to models from
     `sources` (see `tiltmeter.models.scheme.Source`); `users` describes these models in messages. If `changes_results`
-    is true, the option is part of a run's request and of the folder name of a model in a matrix. If `always_requested`
-    is true, the option is in the request even if it has its default value. `studio` is the label in the studio's form;
-    the form does not show options without a label.
+    is true, the option is part of a run's request (the stored description of the run) and of the folder name of a model
+    in a matrix of runs. If `always_requested` is true, the option is in the request even if it has its default value.
+    `in_plan` says whether plan files may set the option, and `for_translators` whether it also applies to runs of
+    translation systems. `studio` is the label in the studio's form; the form does not show options without a label.
     """
 
     field: str
@@ -80,7 +81,7 @@ def list_options(*groups: Any) -> list[OptionField]:
 
 
 def build_options(group: type[Group], values: Mapping[str, Any], **others: Any) -> Group:
-    """Create an object of an option class; `values` maps field names to values, and `others` override them.
+    """Create an object of an option class; `values` maps field names to values, and `others` override `values`.
 
     Values whose name is not a field of the class are ignored.
     """

@@ -1,4 +1,4 @@
-"""Types of option values: they check values from plan files and convert values from the command line."""
+"""Types of option values, which check values from plan files and convert values from the command line."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -8,7 +8,7 @@ from typing import Any
 from tiltmeter.errors import UsageError
 
 
-def _keep(given: Any) -> Any:
+def _return_unchanged(given: Any) -> Any:
     return given
 
 
@@ -23,7 +23,7 @@ class ValueKind:
     words: str
     is_valid: Callable[[Any], bool]
     type: Any
-    parse: Callable[[Any], Any] = _keep
+    parse: Callable[[Any], Any] = _return_unchanged
 
     @property
     def input_mode(self) -> str:
@@ -48,7 +48,7 @@ def parse_margins(given: Sequence[str] | None) -> dict[str, float]:
 
 
 def _parse_sizes(given: str | None) -> dict[str, str] | None:
-    """Parse the memory size of each device; devices and sizes are checked later, when the model is opened.
+    """Parse a list of memory sizes; return the size of each device. The sizes are checked when the model is opened.
 
     >>> _parse_sizes("0=10GiB,cpu=4GiB")
     {'0': '10GiB', 'cpu': '4GiB'}
@@ -60,7 +60,7 @@ def _parse_sizes(given: str | None) -> dict[str, str] | None:
 
 
 def _parse_devices(given: str | None) -> tuple[str, ...]:
-    """Parse a comma-separated list of devices; a number is the index of a GPU.
+    """Parse a comma-separated list of devices, and return their names; a number is the index of a GPU.
 
     >>> _parse_devices("0,1"), _parse_devices("cpu,cpu")
     (('cuda:0', 'cuda:1'), ('cpu', 'cpu'))

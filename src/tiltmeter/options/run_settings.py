@@ -13,7 +13,7 @@ class RunSettings:
     """Settings for questioning and measuring the models of a run.
 
     `chat` applies to chat models only. With `every_item`, an item that is too long for a model stops the run; by
-    default, the item is skipped and listed. The help texts below describe the other fields.
+    default, the item is skipped, and the report lists it. The help texts below describe the other fields.
     """
 
     protocol: str = define_option(
@@ -43,7 +43,7 @@ class RunSettings:
     )
     margins: Mapping[str, float] = define_option(
         {},
-        "An equivalence margin instead of the measure's default, for example `SS=3`.",
+        "The equivalence margin of a measure, instead of the default, for example `SS=3`.",
         MARGINS,
         name="margin",
         metavar="MEASURE=NUMBER",
@@ -52,7 +52,8 @@ class RunSettings:
     )
     family: str = define_option(
         "portion",
-        "Which tests are corrected together: `portion` (a part in a language), or the whole `run`.",
+        "Which significance tests are corrected together: those of a `portion` (one part in one language), or of the "
+        "whole `run`.",
         TEXT,
         changes_results=True,
         for_translators=True,

@@ -1,1 +1,1 @@
-"""Show the progress of long steps in terminals, log files, notebooks and the studio, through one interface."""
+"""Show the progress of long steps of a run in terminals, log files, notebooks and the studio, through one interface."""

@@ -1,4 +1,4 @@
-"""Progress bars in notebooks; outside of notebooks, nothing is shown."""
+"""Progress bars in Jupyter notebooks; outside of notebooks, nothing is shown."""
 
 import sys
 from collections.abc import Callable, Iterator
@@ -10,6 +10,7 @@ from typing import Any
 from tiltmeter.progress.pace import Pace, describe_progress
 from tiltmeter.progress.progress import Progress, ReportProgress, ignore_progress
 
+# Minimum number of seconds between two updates of a bar.
 _SECONDS_BETWEEN = 0.2
 
 

@@ -55,9 +55,10 @@ class Pace:
         return elapsed / (self.done - self.at_load) * (self.total - self.done)
 
     def find_speed_start(self) -> tuple[float, int] | None:
-        """Return the time at which speed measurement starts and the number of units done then; None without new units.
+        """Return the time at which the speed measurement starts, and the number of units done at that time.
 
-        If one report contained all new units, the measurement starts at the beginning of the step and includes loading.
+        Return None if no report had new units. If one report contained all new units, the measurement starts at the
+        beginning of the step and includes loading.
         """
         if self.loaded is None:
             return None
@@ -78,7 +79,7 @@ def describe_progress(progress: Progress, pace: Pace) -> str:
 
 
 def describe_speed(progress: Progress, pace: Pace) -> str:
-    """Return the speed, padding and note of a report as text; unknown values are omitted."""
+    """Return the speed, the share of padding and the note of a progress report as text; unknown values are omitted."""
     rate = pace.rate
     speed = "" if rate is None else f"{rate:,.0f}/s" if rate >= 1 else f"{60 * rate:,.1f}/min"
     padding = f"padding {progress.padding:.1%}" if progress.padding else ""
@@ -86,7 +87,7 @@ def describe_speed(progress: Progress, pace: Pace) -> str:
 
 
 def describe_duration(seconds: float) -> str:
-    """Return a duration as text, rounded up to whole minutes; above 90 minutes, in hours.
+    """Return a duration as text, in minutes (rounded up) or, above 90 minutes, in hours.
 
     >>> describe_duration(40), describe_duration(200), describe_duration(9000)
     ('1 minute', '4 minutes', '2.5 hours')

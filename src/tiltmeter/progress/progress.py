@@ -1,4 +1,4 @@
-"""The interface for progress: a step has a label and reports how many of its units (such as questions) are done."""
+"""The interface for progress: each step has a label, and reports how many of its units (such as questions) are done."""
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
@@ -25,9 +25,9 @@ ShowProgress = Callable[[str], AbstractContextManager[ReportProgress]]
 
 
 def ignore_progress(_progress: Progress) -> None:
-    """Ignore a progress report."""
+    """Do nothing with a progress report."""
 
 
 def hide_progress(_label: str) -> AbstractContextManager[ReportProgress]:
-    """Show no progress for a step."""
+    """Return a context manager that shows no progress; it has the type `ShowProgress`."""
     return nullcontext(ignore_progress)

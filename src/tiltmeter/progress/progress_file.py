@@ -1,4 +1,4 @@
-"""A progress file for the studio: one process writes the file, at most ten times per second, and others read it."""
+"""A progress file for the studio: the process of a run writes it, up to ten times per second; others read the file."""
 
 import json
 import threading
@@ -20,7 +20,7 @@ _VALUES_SHARE = 0.05
 
 
 class ProgressFile:
-    """The progress of a run, for a file: the current model, the number of answered questions, and interim values.
+    """The progress of a run, which is written to a file: the current model, the answered questions, and interim values.
 
     Interim values are the measures of the items answered up to now. Inside the context `write_periodically`, a thread
     writes the file whenever the progress has changed.
@@ -57,7 +57,10 @@ class ProgressFile:
 
     @contextmanager
     def watch(self, label: str) -> Iterator[ReportProgress]:
-        """Record the progress of one model or head as a stage; pass this method to `evaluate` as argument `watch`."""
+        """Record the progress of one model, or of one head of a model, as a stage.
+
+        Pass this method to `evaluate` as the argument `watch`.
+        """
         stage = Pace(label, self._clock)
         self.stages.append(stage)
         self._enter("loading")
@@ -95,7 +98,7 @@ class ProgressFile:
             self._changed = False
             try:
                 write_text(self._path, json.dumps(self._build_state(), ensure_ascii=False))
-            except (OSError, TiltmeterError):  # Windows cannot replace an open file; try again later
+            except (OSError, TiltmeterError):  # Windows cannot replace a file that is open; the next call tries again
                 self._changed = True
 
     def _enter(self, phase: str) -> None:

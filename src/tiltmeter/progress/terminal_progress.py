@@ -1,4 +1,4 @@
-"""Progress on standard error: a bar if it is a terminal, otherwise one line per minute."""
+"""Progress on standard error: a progress bar if standard error is a terminal, otherwise one line per minute."""
 
 import sys
 import time
@@ -23,7 +23,7 @@ MIN_DOWNLOAD = 1_000_000
 
 @contextmanager
 def show_in_terminal(label: str) -> Iterator[ReportProgress]:
-    """Show a progress bar if standard error is a terminal, otherwise print a line per minute."""
+    """Show a progress bar for a step if standard error is a terminal, otherwise print a line per minute."""
     console = create_plain_console(stderr=True)
     with _show_bar(label, console) if console.is_terminal else _show_lines(label, console) as report:
         yield report
@@ -31,7 +31,7 @@ def show_in_terminal(label: str) -> Iterator[ReportProgress]:
 
 @contextmanager
 def show_download(label: str) -> Iterator[ReportProgress]:
-    """Show a progress bar that counts bytes, if standard error is a terminal and the file is large."""
+    """Show a progress bar that counts the bytes of a large download, if standard error is a terminal."""
     with ExitStack() as stack:
         update: ReportProgress | None = None
 

@@ -223,7 +223,7 @@ def test_ctrl_enter_submits_only_forms_with_one_answer(studio: Served, browser: 
         with_requests: list[str] = []
         page.on("request", lambda request: with_requests.append(request.method))
         page.keyboard.press("Control+Enter")
-        assert page.get_by_role("heading", name="Of which gender").is_visible()
+        assert page.get_by_role("heading", name="Which gender is this text typical of").is_visible()
         assert "POST" not in with_requests
         page.keyboard.press("Escape")
         page.keyboard.press("2")

@@ -190,7 +190,7 @@ def test_writing_and_rating_by_keyboard(studio: Served, browser: Any) -> None:
     with visiting(browser, studio, screen=NARROW, dark=True) as page:
         open_as(page, studio, "Ida", "written")
         follow(page, "Rate items")
-        page.get_by_role("heading", name="Of which gender").wait_for()
+        page.get_by_role("heading", name="Which gender is this text typical of").wait_for()
         assert "Written about" not in page.locator("#desk").inner_text()
         assert violations(page) == []
         page.keyboard.press("2")

@@ -51,9 +51,9 @@ class ImportConflict:
 
 @dataclass(frozen=True, slots=True)
 class ImportSummary:
-    """The result of an import: the numbers of accepted, edited, dropped and undecided items, and all conflicts.
+    """The result of an import: numbers of accepted, edited, dropped and undecided items, and rows that conflict.
 
-    `texts` is the number of changed texts.
+    `texts` is the number of changed texts. A conflict is a row that was not imported.
     """
 
     accepted: int
@@ -70,7 +70,7 @@ def detect_format(path: Path, named: str | None = None) -> FileFormat:
     for known in FORMATS:
         if name == known:
             return known
-    raise UsageError(f"{named or path} has none of the formats {', '.join(FORMATS)}.")
+    raise UsageError(f"{named or path} is not in a known format; choose one of {', '.join(FORMATS)}.")
 
 
 def export_project(project: Project, path: Path, *, format: FileFormat, everything: bool = False) -> int:
@@ -80,14 +80,19 @@ def export_project(project: Project, path: Path, *, format: FileFormat, everythi
     """
     rows = build_export_rows(project, everything=everything)
     if not rows:
-        raise UsageError("No item has open problems, so there is nothing to export; --all exports all items.")
+        raise UsageError(
+            "No item has open problems, so there is nothing to export; --all exports all translated items."
+        )
     settings = project.settings
     FORMATS[format].write(rows, path, source=settings.source_language, language=settings.language)
     return len(rows)
 
 
 def build_export_rows(project: Project, *, everything: bool = False) -> list[TextRow]:
-    """Return a row for each text of the items with open problems; with `everything`, of all translated items."""
+    """Return a row for each text of the items with open problems.
+
+    With `everything`, return a row for each text of all translated items.
+    """
     apply_changed_rule(project)
     problems = group_by_item(assemble_items(project).problems)
     texts = project.store.texts("text")
@@ -123,7 +128,10 @@ def build_export_rows(project: Project, *, everything: bool = False) -> list[Tex
 
 
 def import_project(project: Project, path: Path, *, format: FileFormat, reviewer: str) -> ImportSummary:
-    """Store the decisions in a file as decisions of the reviewer, item by item. Items with conflicts stay unchanged."""
+    """Store the decisions in a file as decisions of the reviewer, and return the numbers of imported items.
+
+    An item with a conflict is not imported.
+    """
     if not reviewer.strip():
         raise UsageError("The reviewer's name is missing; give it with --by NAME.")
     if not path.is_file():
@@ -252,7 +260,7 @@ def _find_conflicts(
     places: dict[str, str] = {}
     for row in rows:
         if row.field in places:
-            yield ImportConflict(row.place, entry.id, row.field, f"repeats {places[row.field]}; remove one of them")
+            yield ImportConflict(row.place, entry.id, row.field, f"repeats {places[row.field]}; remove one of the two")
         places.setdefault(row.field, row.place)
         if row.field not in source:
             yield ImportConflict(row.place, entry.id, row.field, "the item has no such text")
@@ -268,7 +276,10 @@ def _find_conflicts(
     for row in edits:
         blanks = source[row.field].text.count(BLANK) if row.field in source else 0
         if row.corrected.count(BLANK) != blanks and (blanks or BLANK in row.corrected):
-            reason = f"`corrected` contains {BLANK} {row.corrected.count(BLANK)} times, its source {blanks} times"
+            reason = (
+                f"`corrected` contains {BLANK} {row.corrected.count(BLANK)} times, but the source text contains it "
+                f"{blanks} times"
+            )
             yield ImportConflict(row.place, entry.id, row.field, reason)
 
 

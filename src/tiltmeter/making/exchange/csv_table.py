@@ -1,4 +1,4 @@
-"""CSV files in UTF-8. They start with a byte order mark, so that spreadsheet programs recognise the encoding."""
+"""Read and write CSV files. Their byte order mark lets spreadsheet programs detect the encoding UTF-8."""
 
 import csv
 import io
@@ -16,12 +16,12 @@ from tiltmeter.making.exchange.text_rows import COLUMNS, TextRow, normalise_colu
 _MARK = "\ufeff"
 
 
-def write(rows: Sequence[TextRow], path: Path, *, source: str, language: str) -> None:  # noqa: ARG001 - as other formats
+def write(rows: Sequence[TextRow], path: Path, *, source: str, language: str) -> None:  # noqa: ARG001 - as in xliff.py
     """Write the rows to a CSV file."""
     write_table(path, COLUMNS, (asdict(row) for row in rows))
 
 
-def read(path: Path, *, language: str) -> list[TextRow]:  # noqa: ARG001 - as other formats
+def read(path: Path, *, language: str) -> list[TextRow]:  # noqa: ARG001 - same signature as in xliff.py
     """Return the rows of a CSV file; the separator may be a comma, a semicolon or a tab."""
     columns, rows = read_table(path)
     validate_columns(columns, path)
@@ -42,7 +42,7 @@ def read_table(path: Path) -> tuple[list[str], list[tuple[int, dict[str, str]]]]
     try:
         text = read_text(path).removeprefix(_MARK)
     except BrokenFileError as error:
-        raise DataError(f"{path} {error}; spreadsheets call it “CSV UTF-8”.") from error
+        raise DataError(f"{path} {error}; spreadsheet programs call this encoding “CSV UTF-8”.") from error
     delimiter = max(",;\t", key=text.split("\n", 1)[0].count)
     try:
         header, *table = list(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)) or [[]]
@@ -52,6 +52,9 @@ def read_table(path: Path) -> tuple[list[str], list[tuple[int, dict[str, str]]]]
     rows = []
     for number, values in enumerate(table, start=2):
         if any(values[len(columns) :]):
-            raise DataError(f"{path}, row {number}: more cells than columns; put a text with a comma in quotes.")
+            raise DataError(
+                f"{path}, row {number}: the row has more cells than the header; put texts that contain the separator "
+                "in quotes."
+            )
         rows.append((number, {key: remove_guard(value) for key, value in zip(columns, values, strict=False)}))
     return columns, rows

@@ -1,4 +1,4 @@
-"""The rows of an export or import. All file formats have the same rows."""
+"""The rows of an exported or imported file. The file formats CSV, XLSX and XLIFF have the same rows."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
@@ -12,8 +12,8 @@ DECISIONS = ("accept", "drop")
 class TextRow:
     """One text of an item. Reviewers fill in `corrected`, `decision` (for the whole item) and `comment`.
 
-    `place` says where the row is in the file, for example "row 3". `fault` is a problem that was found when the row was
-    read.
+    `about` is the subject of the item, such as its target. `place` says where the row is in the file, for example
+    "row 3". `fault` is a problem that was found when the row was read.
     """
 
     item: str
@@ -50,7 +50,10 @@ def validate_columns(columns: Iterable[str], path: object) -> None:
 
 
 def parse_rows(path: object, table: Iterable[tuple[int, Mapping[str, str]]]) -> list[TextRow]:
-    """Build rows from a table, which has a row number with each row; ignore empty rows and unknown columns."""
+    """Return the rows of a table; ignore empty rows and unknown columns.
+
+    Each entry of `table` has the row number and a mapping from column name to text.
+    """
     rows = [_parse_row(values, f"row {number}") for number, values in table if any(values.values())]
     if not rows:
         raise DataError(f"{path} has no rows; export the file again.")

@@ -1,7 +1,7 @@
 """XLIFF 1.2 files for translation programs. BLANK is written as an inline code, which these programs protect.
 
-A unit is one text. An item is accepted if all its units are approved or have the state `final` or `signed-off`. Notes
-of the reviewer are imported as comments. A note that begins with `drop` drops the item.
+Each text of an item is an XLIFF unit. An item is accepted if all its units are approved or have the state `final` or
+`signed-off`. Notes of the reviewer are imported as comments. A note that begins with `drop` drops the item.
 """
 
 import re
@@ -46,7 +46,7 @@ def write(rows: Sequence[TextRow], path: Path, *, source: str, language: str) ->
 
 
 def _indent(element: ET.Element, level: int = 0) -> None:
-    """Put each element on its own line. Elements inside a text are not moved, because spaces would change the text."""
+    """Put each XML element on its own line, except inside a text, because added spaces would change the text."""
     if len(element) and element.tag not in (f"{_TAG}source", f"{_TAG}target"):
         element.text = "\n" + "  " * (level + 1)
         for child in element:
@@ -134,7 +134,7 @@ def _parse_unit(unit: ET.Element, path: Path) -> TextRow:
 
 
 def _set_text(element: ET.Element, text: str) -> None:
-    """Set the text of an element; each BLANK becomes an inline code."""
+    """Set the text of an XML element; each BLANK becomes an inline code, which translation programs protect."""
     first, *rest = _replace_forbidden(text).split(BLANK)
     element.text = first
     for number, part in enumerate(rest, start=1):

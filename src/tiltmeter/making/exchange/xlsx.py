@@ -1,4 +1,4 @@
-"""Excel files, read and written with openpyxl (the extra `xlsx`)."""
+"""Read and write Excel files with openpyxl, which the extra `xlsx` installs."""
 
 import warnings
 from collections.abc import Iterator, Sequence
@@ -23,8 +23,8 @@ from tiltmeter.text_files import read_bytes
 from tiltmeter.translators.translator_protocol import import_extra
 
 _WIDTHS = {"source": 45, "translation": 45, "corrected": 45, "problem": 40, "proposals": 40, "comment": 30}
-# Maximum size of a file to read, in bytes after unpacking: about 30,000 texts. Parsing needs up to ten times as much
-# memory.
+# Maximum size in bytes of an Excel file after unpacking; such a file has about 30,000 texts. Parsing needs up to ten
+# times as much memory.
 _MAX_BYTES = 1 << 25
 # Maximum number of rows of an Excel sheet, and maximum number of columns that are read.
 _MAX_ROWS, _MAX_COLUMNS = 1_048_576, 32
@@ -34,8 +34,11 @@ _MAX_CELL_LENGTH = 32_767
 _FILLED_IN = ("corrected", "decision", "comment")
 
 
-def write(rows: Sequence[TextRow], path: Path, *, source: str, language: str) -> None:  # noqa: ARG001 - as other formats
-    """Write the rows to one sheet with a frozen header, wrapped texts, and a list of decisions to choose from."""
+def write(rows: Sequence[TextRow], path: Path, *, source: str, language: str) -> None:  # noqa: ARG001 - as in xliff.py
+    """Write the rows to one sheet of an Excel file.
+
+    The sheet has a frozen header, wrapped texts, and a drop-down list in the column `decision`.
+    """
     _reject_long_texts(rows, path)
     openpyxl = import_extra("openpyxl", "xlsx", "Excel files")
     styles = import_extra("openpyxl.styles", "xlsx", "Excel files")
@@ -48,7 +51,7 @@ def write(rows: Sequence[TextRow], path: Path, *, source: str, language: str) ->
         for column, name in enumerate(COLUMNS, start=1):
             cell = sheet.cell(number, column)
             cell.value = asdict(row)[name] or None
-            cell.data_type = "s" if cell.value is not None else "n"  # so that a text with = at its start is no formula
+            cell.data_type = "s" if cell.value is not None else "n"  # a text that begins with = must not be a formula
             cell.alignment = styles.Alignment(wrap_text=True, vertical="top")
     for column, name in enumerate(COLUMNS, start=1):
         header = sheet.cell(1, column)
@@ -76,10 +79,13 @@ def _reject_long_texts(rows: Sequence[TextRow], path: Path) -> None:
                 )
 
 
-def read(path: Path, *, language: str) -> list[TextRow]:  # noqa: ARG001 - as other formats
-    """Return the rows of the first sheet that has all needed columns. A formula raises an error: it has no text."""
+def read(path: Path, *, language: str) -> list[TextRow]:  # noqa: ARG001 - same signature as in xliff.py
+    """Return the rows of the first sheet that has all needed columns.
+
+    Raise a DataError if a needed column contains a formula, because the result of the formula is unknown.
+    """
     openpyxl = import_extra("openpyxl", "xlsx", "Excel files")
-    content = BytesIO(read_bytes(path))  # openpyxl gets the content, because it rejects paths with other suffixes
+    content = BytesIO(read_bytes(path))  # openpyxl gets the content, because it rejects paths that do not end in .xlsx
     try:
         _reject_unsafe_file(content, path)
         with warnings.catch_warnings():

@@ -1,1 +1,1 @@
-"""Ratings of texts on scales, and rated samples that measure the accuracy of the gender rules and the pair filter."""
+"""People rate texts on scales. Ratings of samples measure the accuracy of the gender rules and of the pair filter."""

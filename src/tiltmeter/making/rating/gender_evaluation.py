@@ -1,8 +1,9 @@
 """The accuracy of the rules for the speaker's gender and of the filter of gendered pairs, estimated from rated samples.
 
-A unit is a sentence or a pair to rate. A sample has the same number of units for each outcome of the rules or the
-filter. The overall accuracy is a stratified estimate: the mean of the accuracies of the outcomes, weighted by the
-frequency of each outcome in the data. Each outcome of each sample is one stratum.
+A unit is a sentence or a pair to rate. The outcomes of the rules are masculine, feminine and none. The outcomes of the
+filter are accepted and rejected. A sample has the same number of units for each outcome. The overall accuracy is a
+stratified estimate: the mean of the accuracies of the outcomes, weighted by the frequency of each outcome in the data.
+Each outcome of each sample is one stratum.
 """
 
 from collections import Counter
@@ -22,7 +23,7 @@ from tiltmeter.measures.bootstrap import Interval
 from tiltmeter.measures.estimates import Share, WeightedShares
 
 NO_POPULATION = "the frequency of the outcomes in the data is unknown: rating.toml has no [population]"
-NONE_FOUND = "the data has no outcome to compare with"
+NONE_FOUND = "the rules found no gender, or the filter accepted no pair"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,13 +44,14 @@ class ShareEstimate:
 
 @dataclass(frozen=True, slots=True)
 class GenderEvaluation:
-    """A confusion matrix with outcomes as rows and ratings as columns, and estimates from the matrix.
+    """A confusion matrix with outcomes as rows and ratings as columns (`counts`), and estimates from the matrix.
 
-    `right` is the share of correct units of each outcome. `overall` is the share of correct units in the data. `gain`
-    for the rules: how many more sentences would have a gender if the rules found every gender, in percent. `gain` for
-    the filter: the increase in the share of correct pairs, in percentage points. `reason` explains why `overall` or
-    `gain` is None. `undecided` is the number of units without a majority of raters, `unrated` the number of units
-    without a rating.
+    `about` is "gender" or "pairs". `right` is the share of correct units of each outcome. `shown_gender` is the share
+    of correct units of the outcomes masculine and feminine together. `overall` is the share of correct units in the
+    data. `gain` for the rules: how many more sentences would have a gender if the rules found every gender, in percent.
+    `gain` for the filter: the increase in the share of correct pairs, in percentage points. `reason` explains why
+    `overall` or `gain` is None. `errors` counts the reasons that raters gave for wrong outcomes. `undecided` is the
+    number of rated units without a majority, and `unrated` is the number of units without a rating.
     """
 
     about: str
@@ -84,7 +86,10 @@ class GenderEvaluation:
 
 @dataclass(slots=True)
 class Stratum:
-    """An outcome in one sample: its frequency in the data (`population`), and the counts of rated and correct units."""
+    """An outcome in one sample: its frequency in the data (`population`), and its numbers of rated and correct units.
+
+    `right` is the number of correct units.
+    """
 
     outcome: str
     population: int
@@ -98,7 +103,10 @@ class Stratum:
 
 
 def evaluate_samples(folders: Sequence[Path]) -> GenderEvaluation:
-    """Compare the ratings with the outcomes. Several samples must all be of gender rules, or all of the pair filter."""
+    """Compare the ratings of samples with the outcomes of the gender rules or of the pair filter.
+
+    All samples must be of the same kind: sentences or pairs.
+    """
     samples: list[_Sample] = []
     for folder in folders:
         sample = open_sample(folder)
@@ -174,7 +182,7 @@ def _explain_unknown(strata: Sequence[Stratum]) -> str:
 
 
 def estimate_accuracy(strata: Sequence[Stratum]) -> ShareEstimate:
-    """Estimate the share of the data whose outcome is correct.
+    """Estimate the share of units in the data whose outcome is correct, in percent.
 
     >>> strata = [Stratum("masculine", 800, 100, 99), Stratum("none", 200, 100, 80)]
     >>> print(estimate_accuracy(strata))
@@ -223,7 +231,10 @@ def estimate_filter_gain(strata: Sequence[Stratum]) -> ShareEstimate | None:
 
 
 def _sum_weighted(parts: Sequence[tuple[Stratum, float, int]]) -> ShareEstimate:
-    """Return the weighted sum of shares, in percent. A part has a stratum, its weight, and the count in its share."""
+    """Return the weighted sum of shares of rated units, in percent.
+
+    Each part has a stratum, the weight of its share, and the number of units in the numerator of the share.
+    """
     if not parts:
         return ShareEstimate(0.0, (0.0, 0.0), 0)
     weights = np.array([weight for _, weight, _ in parts])
@@ -249,7 +260,7 @@ def find_majority(steps: Sequence[int]) -> int | None:
 
 
 def _estimate_share(strata: Iterable[Stratum]) -> ShareEstimate | None:
-    """Return the share of rated units that are correct; None if no unit is rated."""
+    """Return the share of rated units of all strata that are correct; None if no unit is rated."""
     own = list(strata)
     rated, right = sum(stratum.rated for stratum in own), sum(stratum.right for stratum in own)
     if not rated:

@@ -1,4 +1,4 @@
-"""Samples of sentences and pairs that people rate. The ratings measure the accuracy of gender rules and pair filter.
+"""Samples of sentences or pairs to rate. The ratings measure the accuracy of the gender rules or of the pair filter.
 
 GEST's authors sampled the same number of sentences for each outcome and had native speakers rate them (Pikuliak et al.
 2024, Tables 4 and 5). The frequency of each outcome in the data is stored with the sample.
@@ -24,11 +24,11 @@ RATINGS = "rating.sqlite"
 SampleKind = Literal["gender", "pairs"]
 
 GENDERS = ("masculine", "feminine", "none")
-# The outcomes of the filter. For each outcome, the steps of the scale that agree with the outcome.
+# The outcomes of the pair filter. Each outcome is mapped to the steps of the rating scale that agree with it.
 FILTERED = {"accepted": (3,), "rejected": (1, 2)}
 
 _GENDER_PLAN = """\
-# Questions about each sentence. The outcome of the rules is hidden in the first question.
+# Questions about each sentence. The first question does not show the outcome of the gender rules.
 about = "gender"
 
 [[tasks]]
@@ -39,7 +39,7 @@ level = "nominal"
 
 [[tasks]]
 name = "error"
-question = "The rules have another outcome. Why are they wrong?"
+question = "The outcome of the gender rules differs from your rating. Why are the rules wrong?"
 steps = [
     "complex syntax", "generic masculine noun", "a rule is missing", "faulty analysis", "faulty translation",
     "false positive", "other",
@@ -49,7 +49,7 @@ label_shown = true
 only_wrong = true
 """
 _PAIR_PLAN = """\
-# Questions about each pair. The outcome of the filter is hidden in the first question.
+# Questions about each pair. The first question does not show the outcome of the pair filter.
 about = "pairs"
 
 [[tasks]]
@@ -60,7 +60,7 @@ level = "nominal"
 
 [[tasks]]
 name = "error"
-question = "The filter has another outcome. Why is it wrong?"
+question = "The outcome of the pair filter differs from your rating. Why is the filter wrong?"
 steps = ["another word with the same first letter", "forms with different first letters", "other"]
 level = "nominal"
 label_shown = true
@@ -70,7 +70,7 @@ _PLANS: dict[SampleKind, str] = {"gender": _GENDER_PLAN, "pairs": _PAIR_PLAN}
 
 
 def build_gender_units(results: Iterable[tuple[str, SpeakerGender]], language: str) -> list[RatingUnit]:
-    """Return a unit for each distinct sentence; the label of the unit is the outcome of the gender rules."""
+    """Return a unit to rate for each distinct sentence; the label of the unit is the outcome of the gender rules."""
     unique = {text: found for text, found in results if text.strip()}
     return [
         RatingUnit(
@@ -88,7 +88,10 @@ def build_gender_units(results: Iterable[tuple[str, SpeakerGender]], language: s
 def build_pair_units(
     translations: Iterable[tuple[str, str]], sentences: Sequence[GestItem], language: str
 ) -> list[RatingUnit]:
-    """Return a unit for each pair of translations that differ in one word; the label is the outcome of the filter."""
+    """Return a unit to rate for each pair of translations that differ in one word.
+
+    The label of the unit is the outcome of the pair filter.
+    """
     outcomes: dict[tuple[str, str], str] = {}
     for male, female in list_prompted_pairs(translations, sentences, language):
         reason = find_rejection_reason(male, female)
@@ -118,16 +121,16 @@ def count_outcomes(units: Iterable[RatingUnit]) -> dict[str, int]:
 def write_sample(
     folder: Path, units: Sequence[RatingUnit], kind: SampleKind, population: Mapping[str, int] | None = None
 ) -> None:
-    """Write a folder with a sample to rate; `population` is the number of units of each outcome in the data.
+    """Write a sample to rate to a folder; `population` maps each outcome to its number of units in the data.
 
-    `rating.toml` is written last, so every folder with this file is complete.
+    `rating.toml` is written last, so every folder with this file has a complete sample.
     """
     if (folder / RATING_FILE).exists():
         raise UsageError(f"{folder} already has a sample; choose another folder.")
     if not units:
-        raise UsageError("There is nothing to sample; check the file and the language.")
+        raise UsageError("There is no sentence or pair to sample; check the input file and the language.")
     create_folder(folder)
-    for leftover in folder.glob(f"{RATINGS}*"):  # files of a start that was interrupted
+    for leftover in folder.glob(f"{RATINGS}*"):  # an interrupted `write_sample` leaves these files
         leftover.unlink()
     with RatingStore(folder / RATINGS) as store, store.begin_transaction():
         store.set_units(units)
@@ -137,7 +140,7 @@ def write_sample(
 
 
 def open_sample(folder: Path) -> RatingSession:
-    """Open a sample for rating."""
+    """Open the sample in a folder, and return a session in which raters can rate it."""
     plan = read_rating_plan(folder / RATING_FILE)
     if not (folder / RATINGS).is_file():
         raise UsageError(f"{folder} has no {RATINGS} with the sample and its ratings; restore it from a backup.")

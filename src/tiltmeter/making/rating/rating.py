@@ -22,8 +22,8 @@ HELD = 1800.0
 HELD_IN_SHEET = 7 * 86_400.0
 
 Propose = Callable[[RatingUnit, str, Mapping[str, str], str], list[int]]
-"""A function that stores the texts that a rater proposes for a unit, with a comment. It returns the ids of the stored
-findings."""
+"""A function that takes a unit, the name of a rater, the proposed texts by field, and a comment. It stores each
+proposal as a finding, and returns the ids of the findings."""
 
 RatingOutcome = Literal["open", "keep", "drop"]
 _LABEL_SEEN = "{} has seen the label of {} since this rating, so the rating cannot be changed."
@@ -42,7 +42,7 @@ class RatingQuestion:
 
 @dataclass(frozen=True, slots=True)
 class RatingResult:
-    """The outcome of each unit, the agreement in each task, and the number of ratings of each rater."""
+    """The outcome (keep, drop or open) of each unit, the agreement in each task, and each rater's number of ratings."""
 
     outcomes: dict[str, RatingOutcome]
     agreement: dict[str, Agreement]
@@ -51,9 +51,9 @@ class RatingResult:
 
 @dataclass(frozen=True, slots=True)
 class ImportedRating:
-    """A rating in a file; `proposed` maps fields to texts that the rater proposes.
+    """A rating that is read from a file; `proposed` maps fields to texts that the rater proposes.
 
-    `place` says where the rating is in the file.
+    `place` says where the rating is in the file, for error messages.
     """
 
     place: str
@@ -73,7 +73,7 @@ class _UnitRatings:
 
 
 class RatingSession:
-    """A rating in progress.
+    """The rating of the units in a database, according to a rating plan.
 
     A unit that is shown to a rater is reserved for this rater for some time, so that the unit does not get more raters
     than needed.
@@ -99,21 +99,21 @@ class RatingSession:
 
         If `task` is given, only questions of this task are returned.
         """
-        taken = self._take(rater, task, 1, self._held)
+        taken = self._reserve_questions(rater, task, 1, self._held)
         return taken[0] if taken else None
 
     def take_all(self, rater: str, *, task: str | None = None, limit: int | None = None) -> list[RatingQuestion]:
-        """Return all questions for a rater for a spreadsheet, at most `limit`, and reserve their units for a week."""
-        return self._take(rater, task, limit, HELD_IN_SHEET)
+        """Return questions for a rater to answer in a spreadsheet, at most `limit`; reserve their units for a week."""
+        return self._reserve_questions(rater, task, limit, HELD_IN_SHEET)
 
-    def _take(self, rater: str, task: str | None, limit: int | None, held: float) -> list[RatingQuestion]:
+    def _reserve_questions(self, rater: str, task: str | None, limit: int | None, held: float) -> list[RatingQuestion]:
         name = self._find_rater(rater)
         if task is not None:
             self._find_task(task)
         with self.store.begin_transaction():
             now = self._clock()
             slots = self.store.get_rating_slots(now)
-            questions = self._questions(name, task, slots)[:limit]
+            questions = self._list_questions(name, task, slots)[:limit]
             for question in questions:
                 others = {slot for slot, who in slots.get(question.unit, {}).items() if who != name}
                 own = [slot for slot, who in slots.get(question.unit, {}).items() if who == name]
@@ -122,10 +122,15 @@ class RatingSession:
         return questions
 
     def questions(self, rater: str, task: str | None = None) -> list[RatingQuestion]:
-        """Return all questions for a rater, but do not reserve the units; units that the rater has begun come first."""
-        return self._questions(self._find_rater(rater), task, self.store.get_rating_slots(self._clock()))
+        """Return all questions for a rater, but do not reserve the units.
 
-    def _questions(self, name: str, task: str | None, slots: Mapping[str, Mapping[int, str]]) -> list[RatingQuestion]:
+        Questions about units that the rater has begun to rate come first.
+        """
+        return self._list_questions(self._find_rater(rater), task, self.store.get_rating_slots(self._clock()))
+
+    def _list_questions(
+        self, name: str, task: str | None, slots: Mapping[str, Mapping[int, str]]
+    ) -> list[RatingQuestion]:
         rated = self._group_ratings()
         begun: list[RatingQuestion] = []
         fresh: list[RatingQuestion] = []
@@ -146,7 +151,7 @@ class RatingSession:
         return [*begun, *fresh]
 
     def release(self, rater: str) -> None:
-        """Delete all reservations of a rater."""
+        """Delete the reservations of all units for a rater."""
         with self.store.begin_transaction():
             self.store.free_rating_slots(self._find_rater(rater))
 
@@ -161,17 +166,18 @@ class RatingSession:
         proposed: Mapping[str, str] | None = None,
         replaces: bool = False,
     ) -> None:
-        """Store a rating of a unit in its next task; `proposed` maps fields to better texts.
+        """Store a rating of a unit in a task, which must be the rater's next task for this unit.
 
-        With `replaces`, the new rating replaces the rater's earlier rating in this task. Raise a UsageError if the
-        label was shown to the rater after the earlier rating.
+        `step` is the chosen step of the scale, counted from 1. `proposed` maps fields to better texts. With `replaces`,
+        the new rating replaces the rater's earlier rating in this task, unless the label of the unit was shown to the
+        rater after the earlier rating; then a UsageError is raised.
         """
         given = ImportedRating("", unit, task, step, comment, proposed or {})
         with self.store.begin_transaction():
             name = self._find_rater(rater)
             if replaces:
                 self._delete_repeated(name, unit, task)
-            self._rate(name, given, self._index_units(), self._group_ratings())
+            self._store_rating(name, given, self._index_units(), self._group_ratings())
 
     def _delete_repeated(self, name: str, unit: str, task: str) -> None:
         """Delete the rater's rating of a unit in a task; raise a UsageError if the label was shown after the rating."""
@@ -200,13 +206,13 @@ class RatingSession:
                 if own and own.steps.get(given.task) == given.step:
                     continue  # an earlier import has stored this rating
                 try:
-                    self._rate(name, given, units, rated)
+                    self._store_rating(name, given, units, rated)
                 except UsageError as error:
                     raise DataError(f"{given.place}: {error} No rating of the file was stored.") from error
                 done += 1
         return done
 
-    def _rate(
+    def _store_rating(
         self,
         name: str,
         given: ImportedRating,
@@ -223,11 +229,14 @@ class RatingSession:
         own = rated.setdefault(unit.id, {}).get(name, _UnitRatings(0))
         wanted = self._find_next_task(unit, own.steps)
         if wanted is None:
-            raise UsageError(f"{name} has already rated {unit.id}.")
+            raise UsageError(f"{name} has already rated {unit.id} in all tasks.")
         if wanted.name != given.task:
             raise UsageError(f"The next task of {name} for {unit.id} is {wanted.name}, not {given.task}.")
         if not 1 <= given.step <= len(wanted.steps):
-            raise UsageError(f"The step {given.step} is not in the scale of {given.task}: 1 to {len(wanted.steps)}.")
+            raise UsageError(
+                f"The step {given.step} is not on the scale of the task {given.task}; choose a step from 1 to "
+                f"{len(wanted.steps)}."
+            )
         comment = given.comment.strip()
         findings = self._store_proposals(unit, name, given.proposed, comment) if given.proposed else []
         self.store.add_rating(unit, given.task, name, given.step, comment, findings)
@@ -251,7 +260,7 @@ class RatingSession:
         return self._propose(unit, rater, changed, comment) if changed else []
 
     def undo(self, rater: str) -> StoredRating:
-        """Withdraw the rater's last rating; raise a UsageError if the label was shown after the rating."""
+        """Withdraw and return the rater's last rating; raise a UsageError if the label was shown after this rating."""
         name = self._find_rater(rater)
         with self.store.begin_transaction():
             own = [rating for rating in self.store.list_ratings() if rating.rater == name]
@@ -267,9 +276,9 @@ class RatingSession:
         return last
 
     def compute_results(self) -> RatingResult:
-        """Return the outcomes, the agreement, and the number of ratings of each rater."""
+        """Return the outcome of each unit, the agreement in each task, and the number of ratings of each rater."""
         rated = self._group_ratings()
-        outcomes = {unit.id: self._outcome(unit, rated.get(unit.id, {})) for unit in self.store.units()}
+        outcomes = {unit.id: self._decide_outcome(unit, rated.get(unit.id, {})) for unit in self.store.units()}
         agreement = {}
         for task in self.plan.tasks:
             names = sorted({name for own in rated.values() for name in own})
@@ -284,14 +293,14 @@ class RatingSession:
         return RatingResult(outcomes, agreement, dict(sorted(raters.items())))
 
     def steps(self, task: str) -> dict[str, dict[str, int]]:
-        """Return the ratings in a task as a mapping: unit, then rater, then step of the scale."""
+        """Return the ratings in a task: a dictionary from unit to rater to the chosen step of the scale."""
         return {
             unit: {name: rating.steps[task] for name, rating in own.items() if task in rating.steps}
             for unit, own in self._group_ratings().items()
         }
 
     def _find_rater(self, name: str) -> str:
-        """Return the name of a rater as it was first written, because letter case may differ."""
+        """Return the stored spelling of a rater's name, ignoring letter case; a new name is returned as it is."""
         if not name.strip():
             raise UsageError("The name of the rater is empty.")
         for known in self.store.raters():
@@ -306,7 +315,7 @@ class RatingSession:
         raise UsageError(f"There is no task {name!r}; choose {', '.join(task.name for task in self.plan.tasks)}.")
 
     def _group_ratings(self) -> dict[str, dict[str, _UnitRatings]]:
-        """Return the ratings for each unit and rater; ratings of texts that have changed since are left out."""
+        """Return a dictionary from unit to rater to ratings; ratings of texts that have since changed are left out."""
         current = {unit.id: unit.digest for unit in self.store.units()}
         groups: dict[str, dict[str, _UnitRatings]] = {}
         for rating in self.store.list_ratings():
@@ -331,14 +340,17 @@ class RatingSession:
         return 2 if first and self._decide_verdict(unit, first) == "drop" else 1
 
     def _decide_verdict(self, unit: RatingUnit, own: _UnitRatings) -> RatingOutcome:
-        """Return the verdict of one rater: `drop` if the rating in any task is against the unit."""
+        """Return the verdict of one rater on keeping a unit.
+
+        The verdict is `drop` if a rating in any task is against the unit, `open` if a task is not rated, else `keep`.
+        """
         for task in self.plan.tasks:
             keep = unit.fitting if task.keep == "label" else task.keep
             if task.name in own.steps and keep and own.steps[task.name] not in keep:
                 return "drop"
         return "open" if self._find_next_task(unit, own.steps) else "keep"
 
-    def _outcome(self, unit: RatingUnit, rated: Mapping[str, _UnitRatings]) -> RatingOutcome:
+    def _decide_outcome(self, unit: RatingUnit, rated: Mapping[str, _UnitRatings]) -> RatingOutcome:
         in_order = sorted(rated.values(), key=lambda own: own.first)
         verdicts = [self._decide_verdict(unit, own) for own in in_order]
         if self.plan.second_decides:

@@ -14,12 +14,12 @@ RATING_FILE = "rating.toml"
 
 @dataclass(frozen=True, slots=True)
 class RatingTask:
-    """A question with a scale.
+    """A question that raters answer on a scale.
 
-    `steps` are the texts of the scale's steps. `label_shown` says whether the rater sees the label. `keep` has the
-    numbers (from 1) of the steps that are in favour of keeping a unit; "label" means the steps that agree with the
-    unit's label, and empty means all steps. With `only_wrong`, the question is asked only if the rating in the first
-    task disagrees with the label.
+    `steps` are the texts of the scale's steps. `label_shown` says whether the rater sees the label of the unit, such as
+    a stereotype. `keep` has the numbers (from 1) of the steps that are in favour of keeping a unit; "label" means the
+    steps that agree with the unit's label, and empty means all steps. With `only_wrong`, the question is asked only if
+    the rating in the first task disagrees with the label.
     """
 
     name: str
@@ -33,7 +33,7 @@ class RatingTask:
 
 @dataclass(frozen=True, slots=True)
 class RatingPlan:
-    """The tasks of a rating in order, and the rule: a unit is kept if `agree` of `raters` are in favour.
+    """The tasks of a rating in order, and the rule: a unit is kept if `agree` of `raters` raters are in favour.
 
     With `second_decides`, one rater is asked, and a second rater decides if the first is against keeping the unit.
     `population` is the number of units with each label in the data from which a sample was drawn. `about` is the kind
@@ -67,10 +67,10 @@ def read_rating_plan(path: Path) -> RatingPlan:
         population={name: population.read_integer(name, least=0) for name in population.values},
     )
     if not tasks:
-        raise DataError(f"{path} has no [[tasks]]; add at least one.")
+        raise DataError(f"{path} has no [[tasks]]; add at least one task.")
     names = [task.name for task in tasks]
     if repeated := [name for name in names if names.count(name) > 1]:
-        raise DataError(f"{path} has two tasks with the name {repeated[0]!r}; rename one.")
+        raise DataError(f"{path} has two tasks with the name {repeated[0]!r}; rename one of them.")
     if plan.agree > plan.raters:
         raise DataError(f"{path}: `agree` is {plan.agree}, but should be at most `raters` ({plan.raters}).")
     if plan.second_decides and plan.raters > 1:

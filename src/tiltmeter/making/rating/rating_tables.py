@@ -9,7 +9,7 @@ from pathlib import Path
 from tiltmeter.database.row_checksum_database import RowChecksumDatabase
 from tiltmeter.making.timestamp import get_timestamp
 
-# The advice in error messages about a database that cannot be opened.
+# The remedy in error messages about a project or sample whose database cannot be opened.
 REMEDY = "restore it, or copy the folder to a place where you may write"
 
 RATING_SCHEMA = """
@@ -47,7 +47,11 @@ CREATE TABLE IF NOT EXISTS rating_slots (  -- units that are reserved for raters
 
 @dataclass(frozen=True, slots=True)
 class RatingUnit:
-    """A unit to rate: its texts, its label, and the steps of the first task that agree with the label."""
+    """An item, a sentence or a pair to rate, with its texts by field.
+
+    `label` is a stereotype, a target or the outcome of a rule. `fitting` are the steps of the first task's scale that
+    agree with the label. `part` is a language or another group of units.
+    """
 
     id: str
     texts: dict[str, str]
@@ -85,10 +89,10 @@ class StoredRating:
 
 
 class RatingTables(RowChecksumDatabase):
-    """Units and ratings. Methods that write must be called inside `begin_transaction()`."""
+    """The tables of units to rate and of ratings. Methods that write must be called inside `begin_transaction()`."""
 
     def set_units(self, units: Iterable[RatingUnit]) -> None:
-        """Replace the units to rate. Ratings are kept; they count only for units whose texts have not changed."""
+        """Replace the units to rate. Ratings are kept, but count only if the texts of the unit are unchanged."""
         self._db.execute("DELETE FROM rating_units")
         rows = [
             (
@@ -155,7 +159,10 @@ class RatingTables(RowChecksumDatabase):
     # Slots
 
     def get_rating_slots(self, now: float) -> dict[str, dict[int, str]]:
-        """Return the raters for whom units are reserved at the time `now`, as a mapping: unit, slot, rater."""
+        """Return the reservations at the time `now`: a dictionary from unit to slot number to rater.
+
+        A unit has one slot for each rater who has reserved it.
+        """
         slots: dict[str, dict[int, str]] = {}
         query = "SELECT unit, slot, rater FROM rating_slots WHERE expires > ?"
         for unit, slot, rater in self._db.execute(query, [now]):
@@ -180,7 +187,7 @@ class RatingTables(RowChecksumDatabase):
 
 
 class RatingStore(RatingTables):
-    """The SQLite file of a sample to rate, which does not belong to a project."""
+    """The SQLite file of a sample of sentences or pairs to rate; the sample does not belong to a project."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(str(path), RATING_SCHEMA, synchronous="FULL", contents="ratings", remedy=REMEDY)

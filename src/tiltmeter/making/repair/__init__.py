@@ -34,6 +34,7 @@ STEPS: dict[str, Step] = {
     "synonyms": find_synonym_errors,
     "target": find_missing_targets,
 }
+# The steps that need word alignment.
 _ALIGNED = ("agreement", "target")
 
 
@@ -41,8 +42,8 @@ _ALIGNED = ("agreement", "target")
 class RepairResult:
     """The drafts with all safe changes applied, and the findings of all steps in order.
 
-    `aligner` is the name of the aligner, and `pairs` is the number of aligned pairs of sentences. If no aligner was
-    available or needed, they are empty and 0.
+    `aligner` is the name of the word aligner, and `pairs` is the number of sentences that were aligned with their
+    sources. If no aligner was available or needed, the name is empty and the number is 0.
     """
 
     drafts: list[Draft]
@@ -58,7 +59,10 @@ def repair_drafts(
     aligner: Eflomal | None = None,
     steps: Sequence[str] = tuple(STEPS),
 ) -> RepairResult:
-    """Run the repair steps on drafts of one language. The aligner is optional; `find_aligner` returns one."""
+    """Run the repair steps on drafts of one language, and return the repaired drafts and the findings.
+
+    `find_aligner` returns an aligner. Without an aligner, the steps do not use word alignment.
+    """
     unknown = [step for step in steps if step not in STEPS]
     if unknown:
         raise UsageError(f"There is no repair step {unknown[0]!r}; choose from {', '.join(STEPS)}.")

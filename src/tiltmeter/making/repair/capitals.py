@@ -1,4 +1,4 @@
-"""The repair step `casing`: it checks the capitals of candidate words, and of the first word of a sentence."""
+"""The repair step `casing`, which checks the capitals of candidate words, and of the first word of a sentence."""
 
 from collections.abc import Iterator, Sequence
 

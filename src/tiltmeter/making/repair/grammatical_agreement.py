@@ -1,8 +1,9 @@
 """The repair step `agreement`: gender, number and grammatical case of candidate words.
 
-A candidate word that was translated alone has its dictionary form. In the translation of the filled sentence, the word
-agrees with its neighbours. If this translation differs from the context only at the blank, and the two forms belong to
-one word, the form in the filled sentence replaces the dictionary form. Otherwise it is only proposed.
+A candidate word that was translated alone has its dictionary form. In the translation of the filled sentence (the
+context with the word filled in), the word agrees with its neighbours. If this translation differs from the context only
+at the blank, and the two forms belong to one word, the form in the filled sentence replaces the dictionary form.
+Otherwise the form is only proposed.
 """
 
 from collections.abc import Iterator, Sequence
@@ -22,7 +23,7 @@ _SHARED_BEGINNING = 0.6
 
 
 def find_agreement_errors(drafts: Sequence[Draft], resources: RepairResources) -> list[RepairFinding]:
-    """Find candidate words that differ from the word in the translation of their filled sentence."""
+    """Find candidate words whose form differs from their form in the translated context with the word filled in."""
     return [finding for draft in drafts for finding in _check_draft(draft, resources)]
 
 
@@ -39,7 +40,7 @@ def _check_draft(draft: Draft, resources: RepairResources) -> Iterator[RepairFin
 
 @dataclass(frozen=True, slots=True)
 class _Occurrence:
-    """A word in a filled sentence; `exact` is true if the sentence differs from the context only at the blank."""
+    """The text at the blank in a filled sentence; `exact` is true if the rest of the sentence equals the context."""
 
     text: str
     exact: bool
@@ -57,7 +58,7 @@ def _check_word(draft: Draft, name: str, context: str, aligned: AlignedPair | No
         if found.exact and free == context and is_form_of(found.text, word):
             if at_start:
                 found = _Occurrence(_match_case(found.text, word), exact=True)
-            reason = f"The translation of the filled sentence has the form {found.text!r}."
+            reason = f"The translation of the sentence with the word filled in has the form {found.text!r}."
             return RepairFinding(draft.item, name, RULE, "changed", reason, word, (found.text,))
     if free == context and word in [token.text for token in tokenize_words(sentence)]:
         return None
@@ -70,14 +71,16 @@ def _propose_word(draft: Draft, name: str, found: _Occurrence | None, aligned: A
     linked = _find_aligned_words(draft, name, sentence, aligned)
     proposals = tuple(dict.fromkeys([*forms, *([found.text] if found else []), *linked]))[:3]
     if not proposals:
-        reason = "The translation of the filled sentence contains neither the word nor a form of it."
+        reason = (
+            "The translation of the sentence with the word filled in contains neither the word nor a form of the word."
+        )
         return RepairFinding(draft.item, name, RULE, "open", reason, word)
-    reason = f"The translation of the filled sentence has {proposals[0]!r} instead of {word!r}."
+    reason = f"The translation of the sentence with the word filled in has {proposals[0]!r} instead of {word!r}."
     return RepairFinding(draft.item, name, RULE, "proposed", reason, word, proposals)
 
 
 def find_blank_text(context: str, sentence: str) -> _Occurrence | None:
-    """Return the text of the sentence at the first blank of the context; None if the text cannot be found.
+    """Return the text that replaces the first blank of the context in a sentence; None if the text cannot be found.
 
     >>> find_blank_text("Die Köchin war BLANK.", "Die Köchin war geduldige.").text
     'geduldige'
@@ -117,7 +120,7 @@ def is_form_of(form: str, word: str) -> bool:
 
 
 def _find_aligned_words(draft: Draft, name: str, sentence: str, aligned: AlignedPair | None) -> list[str]:
-    """Return the words of the filled sentence that are aligned with the source word in both directions."""
+    """Return the words of the translated filled sentence that are aligned with the source word in both directions."""
     if aligned is None or list(aligned.target) != tokenize_words(sentence):
         return []
     context = draft.get_single_field("context")

@@ -32,8 +32,8 @@ class SynonymRule:
     """The preferred term for a source term, and the words that the term replaces in contexts.
 
     `forms` and `plural` map each replaced word to the form of the term that replaces it. `plural` is used if the source
-    term is plural. `gender` is the gender of the term. `genders` maps replaced words to their gender, if it is not
-    `gender`.
+    term is plural. `gender` is the gender of the term. `genders` maps replaced words to their gender, if it differs
+    from the gender of the term.
     """
 
     source: str
@@ -46,9 +46,12 @@ class SynonymRule:
 
 @dataclass(frozen=True, slots=True)
 class LanguageRules:
-    """The rules of one language.
+    """The repair rules of one language.
 
-    `articles` maps a change of gender, such as "n>m", and an article to the possible articles after the change.
+    `capital_nouns` is true if nouns begin with a capital. `gender_in_plural` is true if the gender of a noun also
+    changes other words in the plural. `space_before` has the punctuation marks that need a space before them.
+    `articles` maps a change of gender, such as "n>m" (neuter to masculine), and an article to the possible articles
+    after the change.
     """
 
     capital_nouns: bool = False
@@ -61,7 +64,7 @@ class LanguageRules:
 
 @cache
 def load_rules(language: str) -> LanguageRules:
-    """Return the rules of a language, ignoring its region; the defaults if there is no file.
+    """Return the repair rules of a language, ignoring its region; default rules if the language has no file.
 
     >>> load_rules("de-AT").capital_nouns, load_rules("eo").capital_nouns
     (True, False)

@@ -1,4 +1,4 @@
-"""The repair step `punctuation`: punctuation in candidate words and target terms, such as "Mond-" or "bonjour."."""
+"""The repair step `punctuation`, which removes punctuation from candidate words and target terms, such as "Mond-"."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -15,7 +15,10 @@ _BRACKETS = re.compile(r"\s*[(\[][^)\]]*[)\]]\s*")
 
 
 def find_punctuation_errors(drafts: Sequence[Draft], _resources: RepairResources) -> list[RepairFinding]:
-    """Find words with outer punctuation, which is removed, and texts with alternatives, which are proposed singly."""
+    """Find candidate words and target terms with outer punctuation, brackets or several alternative words.
+
+    Outer punctuation is removed. Each alternative word is proposed.
+    """
     return [
         finding
         for draft in drafts

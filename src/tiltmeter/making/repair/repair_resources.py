@@ -1,4 +1,4 @@
-"""The resources of repair steps: the rules of the language, and the word alignment of the project's sentences."""
+"""The resources of repair steps: the repair rules of the language, and the word alignment of the sentences."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -10,9 +10,11 @@ from tiltmeter.translators.word_alignment import ENOUGH_PAIRS, AlignedPair, Eflo
 
 @dataclass(frozen=True, slots=True)
 class ProjectAlignment:
-    """The alignments of all sentences and filled contexts of a project with their sources, by item and field.
+    """The word alignments of all sentences (`texts`) and filled contexts of a project with their sources.
 
-    `pairs` is the number of aligned pairs of sentences.
+    The keys are item id and field. A filled context is the context with a candidate word filled in.
+
+    `pairs` is the number of sentences that were aligned with their sources.
     """
 
     texts: Mapping[tuple[str, str], AlignedPair] = field(default_factory=dict)
@@ -25,7 +27,7 @@ class ProjectAlignment:
         return self.pairs >= ENOUGH_PAIRS
 
     def get_alignment(self, draft: Draft, field: str) -> AlignedPair | None:
-        """Return the alignment of a field with its source; None if the current text of the field was not aligned."""
+        """Return the alignment of a text with its source; None if the text was changed after the alignment."""
         aligned = self.texts.get((draft.item, field))
         if aligned is None or list(aligned.target) != tokenize_words(draft.texts[field]):
             return None
@@ -34,7 +36,7 @@ class ProjectAlignment:
 
 @dataclass(frozen=True, slots=True)
 class RepairResources:
-    """The rules of the language, and the alignment. Without an aligner, the alignment is empty.
+    """The repair rules of the language, and the word alignment, which is empty if no aligner is available.
 
     `pending` are the ids of items for which an earlier step proposes another context; later steps skip these items.
     """
@@ -45,7 +47,7 @@ class RepairResources:
 
 
 def align_project(drafts: Iterable[Draft], aligner: Eflomal | None) -> ProjectAlignment:
-    """Train the aligner on all sentences of the drafts, and return their alignment."""
+    """Train the aligner on all sentences of the drafts, and return the word alignment of the sentences."""
     if aligner is None:
         return ProjectAlignment()
     keys: list[tuple[str, str, bool]] = []

@@ -1,4 +1,4 @@
-"""The repair step `rewriting`: it applies the rewriting rules of the language."""
+"""The repair step `rewriting`, which applies the rewriting rules (regular expressions) of the language."""
 
 from collections.abc import Iterator, Sequence
 

@@ -1,4 +1,4 @@
-"""The repair step `spacing`: wrong dashes at the blank; doubled and outer spaces, and spaces before punctuation."""
+"""The repair step `spacing`, which corrects wrong dashes next to the blank, and wrong spaces."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -39,14 +39,14 @@ def _check_text(draft: Draft, name: str, space_before: str) -> Iterator[RepairFi
     if (attached := _ATTACHED.search(text)) and not _ELIDED.fullmatch(attached[0]):
         reason = f"Letters are attached to the blank ({attached[0]!r}) and would be attached to every candidate word."
         if (free := without_attached_ending(text)) != text:
-            reason += " If they are removed, the words need this ending."
+            reason += " If the letters are removed, the candidate words need this ending."
             yield RepairFinding(draft.item, name, "attached-blank", "proposed", reason, text, (free,))
         else:
             yield RepairFinding(draft.item, name, "attached-blank", "open", reason, text)
 
 
 def without_attached_ending(text: str) -> str:
-    """Remove endings that are attached to the blank by an apostrophe or quotation mark.
+    """Return a text without endings that are attached to the blank by an apostrophe or quotation mark.
 
     >>> without_attached_ending("Komşum BLANK'tı."), without_attached_ending("L'homme est BLANK.")
     ('Komşum BLANK.', "L'homme est BLANK.")
@@ -55,7 +55,7 @@ def without_attached_ending(text: str) -> str:
 
 
 def _correct_spacing(text: str, space_before: str) -> Iterator[tuple[str, str, str]]:
-    """Yield the rule, the reason and the text after each correction; each correction starts from the text before it."""
+    """Yield the rule, the reason and the new text of each correction; each text includes the earlier corrections."""
     text = _LOOSE_DASH.sub("", _AFTER_BLANK.sub(" ", _BEFORE_BLANK.sub(" ", text)))
     yield "dash-at-blank", "A dash joined the blank to its neighbour, but the blank is a separate word.", text
     text = _ODD_SPACE.sub(" ", text).strip()

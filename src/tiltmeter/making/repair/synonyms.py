@@ -1,4 +1,4 @@
-"""The repair step `synonyms`: the rules of a language choose one term for a source term, and replace its synonyms.
+"""The repair step `synonyms`: the rules of a language choose one translation of a term, and replace its synonyms.
 
 If the term and the replaced word have different genders, the article before the term is changed too. If several
 articles are possible, or if a candidate word may have to agree with the term, the new context is only proposed.
@@ -47,7 +47,10 @@ def _check_draft(draft: Draft, rules: LanguageRules) -> Iterator[RepairFinding]:
 
 
 def _find_term(text: str, synonym: SynonymRule, replaced: Mapping[str, str]) -> str | None:
-    """Return the term as it occurs in a rewritten context: the rule's term, or the form that replaced a synonym."""
+    """Return the term as it occurs in a rewritten context: the rule's term, or the form that replaced a synonym.
+
+    Return None if the context contains neither.
+    """
     if find_folded(text, synonym.term) is not None:
         return synonym.term
     return next((written.split()[-1] for written in replaced.values()), None)
@@ -96,22 +99,25 @@ def _build_context_finding(
     former: set[str],
     rules: LanguageRules,
 ) -> RepairFinding:
-    """Return the finding for a rewritten context; `former` are the genders of replaced words that the term lacks."""
+    """Return the finding about a context in which synonyms were replaced.
+
+    `former` are the genders of replaced words that differ from the gender of the term.
+    """
     text = draft.texts[context]
     reason = f"The rules of the language use {synonym.term!r} for {synonym.source!r}, not {replaced!r}."
     if not former:
         return RepairFinding(draft.item, context, RULE, "changed", reason, text, (rewritten,))
     changes = rules.articles.get(f"{min(former)}>{synonym.gender}", {})
-    proposals = _with_articles(rewritten, synonym.term, changes)
+    proposals = _replace_article(rewritten, synonym.term, changes)
     kind: FindingKind = "proposed" if len(proposals) > 1 or BLANK in text else "changed"
     reason += " The gender is different: check articles, pronouns and candidate words."
     return RepairFinding(draft.item, context, RULE, kind, reason, text, proposals)
 
 
-def _with_articles(text: str, term: str, changes: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
-    """Return one text for each possible article before the term; only the unchanged text if no article changes.
+def _replace_article(text: str, term: str, changes: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
+    """Return one text for each possible new article before the term; only the unchanged text if no article changes.
 
-    >>> _with_articles("Das Koch sang.", "Koch", {"das": ("der", "den")})
+    >>> _replace_article("Das Koch sang.", "Koch", {"das": ("der", "den")})
     ('Der Koch sang.', 'Den Koch sang.')
     """
     pattern = re.compile(rf"\b(\w+)(?= (?:{BLANK} )?{re.escape(term)})", re.IGNORECASE)

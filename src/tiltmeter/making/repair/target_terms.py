@@ -1,4 +1,4 @@
-"""The repair step `target`: if a target term does not occur in its context, find the words that translate it there.
+"""The repair step `target`: if a target term does not occur in its context, find its translation in the context.
 
 Candidates are words of the context that are aligned with the source term, or whose spelling is similar to the target
 term. A candidate ranks higher if it is aligned with a larger share of the source term, if its words translate the
@@ -29,14 +29,14 @@ _BOTH, _EITHER, _SPELLING = 1.0, 0.6, 0.5
 # candidate.
 _TRIMMED = 5
 # The word before the aligned word may belong to the term, as in "sich selbst" for "himself". A context counts if the
-# word before translates no other source word in it (most articles do). The two words are proposed as a phrase if the
-# number and the share of such contexts are at least _PHRASE_COUNT and _PHRASE_SHARE. If the share is at least
-# _PHRASE_MOSTLY, the phrase is proposed before the word alone.
+# word before translates no other source word (most articles translate one, so their contexts do not count). The two
+# words are proposed as a phrase if the number of such contexts is at least _PHRASE_COUNT and their share is at least
+# _PHRASE_SHARE. If the share is at least _PHRASE_MOSTLY, the phrase is proposed before the single word.
 _PHRASE_COUNT, _PHRASE_SHARE, _PHRASE_MOSTLY = 3, 0.2, 0.5
 
 
 def find_missing_targets(drafts: Sequence[Draft], resources: RepairResources) -> list[RepairFinding]:
-    """Find the drafts whose target term does not occur in its context."""
+    """Return a finding for each draft whose target term does not occur in the translated context."""
     usage = _count_usage(drafts, resources)
     return [
         _build_finding(draft, name, context, resources, usage)
@@ -78,9 +78,10 @@ def _build_finding(
 
 @dataclass(frozen=True, slots=True)
 class _Candidate:
-    """A part of the context that may translate the term.
+    """A part of the context that may translate the term; a higher score is better.
 
-    `aligned`: it is aligned with the source term. `both`: in both directions. `whole`: with the whole source term.
+    `aligned` is true if the part is aligned with the source term. `both` is true if it is aligned in both directions,
+    and `whole` is true if it is aligned with all words of the source term.
     """
 
     text: str
@@ -105,7 +106,10 @@ def _find_candidates(
 
 
 def _find_source_tokens(draft: Draft, name: str, context: str, aligned: AlignedPair) -> set[int]:
-    """Return the indexes of the source context's tokens that overlap with the source term (Ethiopia in Ethiopian)."""
+    """Return the indexes of the source context's tokens that overlap with the source term.
+
+    For example, the token "Ethiopian" overlaps with the term "Ethiopia".
+    """
     span = find_folded(draft.source[context], draft.source[name])
     if span is None:
         return set()
@@ -114,7 +118,7 @@ def _find_source_tokens(draft: Draft, name: str, context: str, aligned: AlignedP
 
 @dataclass(frozen=True, slots=True)
 class _WordUsage:
-    """Counts over all contexts.
+    """Counts of words in the contexts of all drafts.
 
     `words` counts each word. `linked` counts each word that translates a source term (keys: term, word). `preceded`
     counts such words together with the word before (keys: term, word before, word), but only if the word before
@@ -162,7 +166,10 @@ def _has_no_other_link(aligned: AlignedPair, place: int, covered: set[int]) -> b
 
 @dataclass(frozen=True, slots=True)
 class _TermSearch:
-    """The search for a term in one aligned context; `covered` are the indexes of the source term's tokens."""
+    """The search for the translation of a term in one aligned context.
+
+    `covered` are the indexes of the source term's tokens in the source context.
+    """
 
     sentence: str
     term: str
@@ -179,10 +186,10 @@ class _TermSearch:
         }
         for run in self._split_runs(sorted(linked)):
             run = self._trim_run(run)
-            start, end = self._whole(run[0], run[-1])
+            start, end = self._extend_to_hyphens(run[0], run[-1])
             text = self.sentence[start:end]
             coverage = self._compute_coverage(run)
-            score = (_BOTH if both else _EITHER) * coverage + max(map(self._share, run))
+            score = (_BOTH if both else _EITHER) * coverage + max(map(self._get_term_share, run))
             score += _SPELLING * _compute_similarity(text, self.term)
             yield _Candidate(text, score, aligned=True, both=both, whole=coverage == 1)
             share = self._compute_phrase_share(run[0])
@@ -206,7 +213,7 @@ class _TermSearch:
     def _get_text_between(self, place: int) -> str:
         return self.sentence[self.aligned.target[place].end : self.aligned.target[place + 1].start]
 
-    def _share(self, place: int) -> float:
+    def _get_term_share(self, place: int) -> float:
         return self.usage.share(self.source_term, self.aligned.target[place].text)
 
     def _compute_coverage(self, run: Sequence[int]) -> float:
@@ -216,14 +223,14 @@ class _TermSearch:
 
     def _trim_run(self, run: list[int]) -> list[int]:
         """Remove words at both ends of the sequence `run` that rarely translate the term, such as articles."""
-        least = max(map(self._share, run)) / _TRIMMED
-        while len(run) > 1 and self._share(run[0]) < least:
+        least = max(map(self._get_term_share, run)) / _TRIMMED
+        while len(run) > 1 and self._get_term_share(run[0]) < least:
             run = run[1:]
-        while len(run) > 1 and self._share(run[-1]) < least:
+        while len(run) > 1 and self._get_term_share(run[-1]) < least:
             run = run[:-1]
         return run
 
-    def _whole(self, first: int, last: int) -> tuple[int, int]:
+    def _extend_to_hyphens(self, first: int, last: int) -> tuple[int, int]:
         """Return the start and end (in characters) of a sequence of words, extended to whole hyphenated words.
 
         The sequence is not extended to the blank.
@@ -240,7 +247,10 @@ class _TermSearch:
         return target[first].start, target[last].end
 
     def _compute_phrase_share(self, first: int) -> float:
-        """Return the share of contexts in which the word at index `first` and the word before it translate the term."""
+        """Return the share of a word's uses for the term in which the same word precedes it.
+
+        `first` is the index of the word; the preceding word may belong to the translation of the term.
+        """
         if first == 0 or self._get_text_between(first - 1) != " ":
             return 0.0
         before, word = self.aligned.target[first - 1], self.aligned.target[first]

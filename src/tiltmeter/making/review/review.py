@@ -48,7 +48,7 @@ class NotAReviewerError(UsageError):
 
 
 class Review:
-    """The review of an open project."""
+    """The review of an open project: the items to review, and the decisions and questions of its reviewers."""
 
     def __init__(self, project: Project, *, held: float = HELD, clock: Callable[[], float] = time.time) -> None:
         self.project = project
@@ -62,7 +62,7 @@ class Review:
     # Reviewers and guidelines
 
     def add_reviewer(self, name: str) -> None:
-        """Add a reviewer."""
+        """Add a person as a reviewer of the project."""
         if not name.strip():
             raise UsageError("The name of the reviewer is empty.")
         with self._store.begin_transaction():
@@ -96,14 +96,14 @@ class Review:
         Items in `skip`, and items about which the reviewer has asked an unanswered question, are skipped.
         """
         name = self._find_reviewer(reviewer)
-        with self._begin_transaction(synced=False):  # it does not matter if a reservation is lost when a machine fails
+        with self._begin_transaction(synced=False):  # losing a reservation in a power failure does no harm
             item = self._queue.take(name, self._clock(), self._held, skip)
-            return self._build_view(self._entry(item), name) if item else None
+            return self._build_view(self._get_reviewable_item(item), name) if item else None
 
     def show(self, item: str, reviewer: str) -> ReviewItem:
         """Return an item as a reviewer sees it, but do not reserve the item."""
         self._queue.refresh()
-        return self._build_view(self._entry(item), self._find_reviewer(reviewer))
+        return self._build_view(self._get_reviewable_item(item), self._find_reviewer(reviewer))
 
     # Decisions
 
@@ -133,27 +133,30 @@ class Review:
         """
         name = self._find_reviewer(reviewer)
         with self._begin_transaction():
-            entry, problems = self._entry(item), self._queue.problems(item)
+            entry, problems = self._get_reviewable_item(item), self._queue.problems(item)
             decision = make_decision(
                 self.project, entry, name, verdict, texts or {}, proposals or {}, accepted or {}, shown, problems
             )
             return self._store_decision(replace(decision, comment=comment.strip(), via=via), known)
 
     def check(self, reviewer: str, item: str, texts: Mapping[str, str]) -> list[ReviewProblem]:
-        """Return the problems of an item if `texts` replace its texts: errors, and warnings that need a reason."""
+        """Return the problems that an item would have with the new `texts`: errors, and warnings that need a reason.
+
+        Raise a UsageError if a text is empty or has a wrong number of blanks, or if its field is unknown.
+        """
         view = self.show(item, reviewer)
         validate_texts(view, texts)
         return self.find_unsettled(view, texts)
 
     def find_unsettled(self, view: ReviewItem, texts: Mapping[str, str]) -> list[ReviewProblem]:
-        """Return the validation problems of an item if `texts` replace its texts.
+        """Return the validation problems that an item would have if `texts` replaced its texts.
 
         Warnings that were accepted before the review are left out.
         """
         return find_unsettled(self.project, view, {**view.texts, **texts}, self._queue.problems(view.item))
 
     def undo(self, reviewer: str, item: str | None = None) -> ReviewDecision:
-        """Withdraw the reviewer's last decision on the item; without `item`, the reviewer's last decision of all."""
+        """Withdraw and return the reviewer's last decision on an item; without `item`, the last one on any item."""
         name = self._find_reviewer(reviewer)
         with self._begin_transaction():
             decision = self._store.find_last_decision(name, item)
@@ -165,11 +168,11 @@ class Review:
         return decision
 
     def others(self, item: str, reviewer: str) -> list[ReviewDecision]:
-        """Return the decisions of other reviewers on an item, and record that the reviewer has seen them.
+        """Return the decisions of other reviewers on an item, and record that `reviewer` has seen these decisions.
 
-        Raise a UsageError if the reviewer has not decided on the item.
+        Raise a UsageError if `reviewer` has not decided on the item.
         """
-        name, entry = self._find_reviewer(reviewer), self._entry(item)
+        name, entry = self._find_reviewer(reviewer), self._get_reviewable_item(item)
         with self._store.begin_transaction():
             known = select_current_decisions(self.project, entry, self._store.decisions(item))
             if all(decision.reviewer != name for decision in known):
@@ -190,7 +193,7 @@ class Review:
                 self._store.reveal(item, name)
 
     def reveal_all(self, reviewer: str) -> None:
-        """Record that a reviewer has seen all decisions on all items, for example in a copy of the project."""
+        """Record that a reviewer has seen all decisions on all items, for example by downloading the project."""
         with self._store.begin_transaction():
             self._store.reveal_all(find_reviewer_name(self.project, reviewer))
 
@@ -204,9 +207,9 @@ class Review:
         return [entry.item for entry in self._queue.entries() if entry.state == "conflict"]
 
     def get_conflict(self, item: str) -> ReviewConflict:
-        """Return an item with all decisions on it, also if the decisions agree."""
+        """Return an item with all decisions on it, whether or not the decisions agree."""
         self._queue.refresh()
-        entry = self._entry(item)
+        entry = self._get_reviewable_item(item)
         known = select_current_decisions(self.project, entry, self._store.decisions(item))
         return ReviewConflict(self._build_view(entry, ""), tuple(known))
 
@@ -223,7 +226,7 @@ class Review:
         seen: str | None = None,
         via: str = "",
     ) -> ReviewOutcome:
-        """Settle an item on which reviewers disagree. `by` is the name of the adjudicator.
+        """Store the decision of an adjudicator (`by`) on an item on which reviewers disagree; return the outcome.
 
         `take` is the reviewer whose decision the adjudicator adopts; without `take`, the adjudicator makes a new
         decision. `seen` is the digest of the conflict that the adjudicator saw; raise a ConflictChangedError if the
@@ -231,7 +234,7 @@ class Review:
         """
         name = self._find_reviewer(by)
         with self._begin_transaction():
-            entry = self._entry(item)
+            entry = self._get_reviewable_item(item)
             conflict = self.get_conflict(item)
             known = conflict.decisions
             if seen is not None and seen != conflict.digest:
@@ -264,7 +267,7 @@ class Review:
         )
 
     def count_progress(self, reviewer: str) -> tuple[int, int]:
-        """Return two numbers: the items that a reviewer has decided on, and the items that remain for the reviewer."""
+        """Return two numbers of items: those that a reviewer has decided on, and those that remain for the reviewer."""
         name = self._find_reviewer(reviewer)
         self._queue.refresh()
         return self._queue.count_decided(name), self._queue.count_remaining(name)
@@ -292,7 +295,7 @@ class Review:
         if not question:
             raise UsageError(f"The question about {item} is empty; write a text.")
         with self._begin_transaction():
-            self._entry(item)
+            self._get_reviewable_item(item)
             is_repeated = any(
                 (asked.item, asked.reviewer, asked.question) == (item, name, question)
                 for asked in self._store.questions()
@@ -306,11 +309,14 @@ class Review:
         return self._store.questions()
 
     def get_view(self, item: str) -> ReviewItem:
-        """Return the view of an item without the decisions and questions of any reviewer."""
-        return self._build_view(self._entry(item), "")
+        """Return an item with its texts and problems, but without the decisions and questions of any reviewer."""
+        return self._build_view(self._get_reviewable_item(item), "")
 
     def answer(self, by: str, number: int, answer: str) -> ReviewQuestion:
-        """Answer the question with the id `number`. The reviewer who asked gets the item again, with the answer."""
+        """Store the answer to the question with the id `number`, and return the question.
+
+        The item is no longer skipped for the reviewer who asked, and is shown with the answer.
+        """
         if not answer.strip():
             raise UsageError("The answer is empty; write a text.")
         with self._begin_transaction():
@@ -322,7 +328,7 @@ class Review:
 
     @contextmanager
     def _begin_transaction(self, *, synced: bool = True) -> Iterator[None]:
-        """Begin a transaction in which the queue is up to date."""
+        """Begin a database transaction, and update the queue of items inside the transaction."""
         self._queue.refresh()  # the first refresh may be slow, so it is done before the database is locked
         try:
             with self._store.begin_transaction(synced=synced):
@@ -345,12 +351,12 @@ class Review:
                 return known
         raise NotAReviewerError(f"{name!r} is not a reviewer of this project; add the name with --add-reviewer.")
 
-    def _entry(self, item: str) -> ProjectItem:
+    def _get_reviewable_item(self, item: str) -> ProjectItem:
         entry = self._store.item(item)
         if entry.stage == "source":
-            raise UsageError(f"{item} is not translated yet.")
+            raise UsageError(f"The item {item} is not translated yet; run `tiltmeter make translate` first.")
         if entry.dropped_in not in (None, "review"):
-            raise UsageError(f"{item} was dropped in the step {entry.dropped_in}: {entry.dropped}.")
+            raise UsageError(f"The item {item} was dropped in the step {entry.dropped_in}: {entry.dropped}.")
         return entry
 
     def _build_view(self, entry: ProjectItem, reviewer: str) -> ReviewItem:

@@ -1,4 +1,4 @@
-"""Build the view of an item for a reviewer, and validate decisions on the item; `review_tables` stores them."""
+"""Build the view of an item for a reviewer, and validate decisions on the item; `review_tables` stores decisions."""
 
 from collections.abc import Mapping, Sequence
 
@@ -15,7 +15,7 @@ from tiltmeter.making.review.review_views import ReviewItem, ReviewProblem, get_
 def build_review_item(
     project: Project, entry: ProjectItem, reviewer: str, problems: Sequence[OpenProblem] = ()
 ) -> ReviewItem:
-    """Return an item as a reviewer sees it; `problems` are the open problems that the queue has for the item."""
+    """Return an item as a reviewer sees it; `problems` are the item's open problems in the review queue."""
     texts = get_unreviewed_texts(project, entry.id)
     item = project.get_source_item(entry)
     wanted = project.maker.list_texts_to_translate(item)
@@ -38,7 +38,7 @@ def build_review_item(
 def _list_shown_problems(
     project: Project, entry: ProjectItem, texts: dict[str, str], open_problems: Sequence[OpenProblem]
 ) -> list[ReviewProblem]:
-    """Return the problems that an item had before the review, including problems that other reviewers have settled."""
+    """Return the problems that an item had before the review, including those that reviewers have settled since."""
     applied = project.store.get_applied(entry.id)
     settled = set(applied.findings) if applied else set()
     problems = []
@@ -108,7 +108,7 @@ def make_decision(
 def find_unsettled(
     project: Project, view: ReviewItem, texts: Mapping[str, str], problems: Sequence[OpenProblem]
 ) -> list[ReviewProblem]:
-    """Return the validation problems of an item if its texts are `texts`.
+    """Return the validation problems that an item would have with the texts `texts`.
 
     Warnings that were accepted before the review are left out. Warnings that other reviewers accepted are included,
     because reviewers decide independently.
@@ -130,12 +130,12 @@ def _reject_invalid(
     """Raise a UsageError if an item with these texts is invalid or has warnings that are not accepted with a reason."""
     unsettled = find_unsettled(project, view, texts, problems)
     if errors := [problem for problem in unsettled if problem.kind == "error"]:
-        raise UsageError(f"{view.item} would be invalid: {errors[0].message}. Edit or drop it.")
+        raise UsageError(f"The item {view.item} would be invalid: {errors[0].message}. Edit or drop the item.")
     if warnings := [problem for problem in unsettled if problem.reason not in accepted]:
         code = warnings[0].reason
         raise UsageError(
-            f"{view.item} would have the warning {code} ({warnings[0].message}); edit or drop the item, or accept the "
-            f"warning {code} with a reason."
+            f"The item {view.item} would have the warning {code} ({warnings[0].message}); edit or drop the item, or "
+            f"accept the warning {code} with a reason."
         )
     if unreasoned := [code for code, why in accepted.items() if not why.strip()]:
-        raise UsageError(f"The reason for accepting {unreasoned[0]} of {view.item} is missing.")
+        raise UsageError(f"The reason for accepting the warning {unreasoned[0]} of the item {view.item} is missing.")

@@ -10,14 +10,15 @@ from tiltmeter.forms.blank import BLANK
 from tiltmeter.forms.case_folding import find_folded
 from tiltmeter.making.review.review_views import ReviewItem
 
-# long: an empty piece. It says that the next two pieces are too long to be compared word by word.
+# The kind of a mark. "" means no mark. "long" marks an empty piece, which says that the next two pieces were too long
+# to be compared word by word.
 MarkKind = Literal["", "blank", "target", "removed", "added", "long"]
 # The name of the field that has the target term of an item.
 _TERM = "target_term"
-# Maximum number of proposals, because each proposal is chosen by a digit key.
+# Maximum number of proposals for an item, because reviewers choose a proposal with a digit key from 1 to 9.
 MOST_PROPOSALS = 9
 # Two texts are compared word by word only if the product of their numbers of pieces is at most this number, because the
-# time may grow with the product.
+# time of the comparison may grow with this product.
 _MOST_PAIRS = 40_000
 # A piece is a word, a sequence of spaces, or a single other character.
 _PIECES = re.compile(r"\w+|\s+|[^\w\s]")
@@ -41,7 +42,7 @@ class NumberedProposal:
 
 
 def mark_text(text: str, term: str = "") -> list[MarkedPiece]:
-    """Split a text at its blanks and at all occurrences of the target term.
+    """Return the pieces of a text, in which blanks and all occurrences of the target term are marked.
 
     >>> [(piece.text, piece.kind) for piece in mark_text("The cook was BLANK.", "Cook")]
     [('The ', ''), ('cook', 'target'), (' was ', ''), ('BLANK', 'blank'), ('.', '')]
@@ -59,13 +60,16 @@ def mark_text(text: str, term: str = "") -> list[MarkedPiece]:
 
 
 def mark_texts(texts: Mapping[str, str]) -> dict[str, list[MarkedPiece]]:
-    """Mark blanks and the target term in the texts of an item; in the field of the term itself, only blanks."""
+    """Return the marked pieces of each text of an item, by field.
+
+    Blanks and occurrences of the target term are marked; in the field of the target term, only blanks are marked.
+    """
     term = texts.get(_TERM, "").strip()
     return {field: mark_text(text, "" if field == _TERM else term) for field, text in texts.items()}
 
 
 def mark_changes(before: str, after: str) -> list[MarkedPiece]:
-    """Merge two texts into pieces that are unchanged, removed or added.
+    """Compare two versions of a text; return pieces that are unchanged, removed or added.
 
     If the texts are too long to be compared word by word, everything between the first and the last difference counts
     as changed.
@@ -109,7 +113,10 @@ def _mark_differences(old: list[str], new: list[str]) -> Iterator[MarkedPiece]:
 
 
 def number_proposals(view: ReviewItem) -> list[NumberedProposal]:
-    """Number the distinct proposals for all texts of an item; proposals that equal the current text are left out."""
+    """Return the distinct proposals for the texts of an item, numbered from 1, at most `MOST_PROPOSALS`.
+
+    Proposals that equal the current text are left out.
+    """
     proposals = dict.fromkeys(
         (problem.field, text)
         for problem in view.problems

@@ -24,7 +24,7 @@ def get_rule(project: Project) -> ReviewRule:
 
 
 def find_reviewer_name(project: Project, name: str) -> str:
-    """Return the name of a reviewer as it was first written, because letter case may differ."""
+    """Return the stored spelling of a reviewer's name, ignoring letter case; a new name is returned as it is."""
     known = {known.casefold(): known for known in project.store.list_reviewer_names()}
     return known.get(name.strip().casefold(), name.strip())
 
@@ -41,7 +41,7 @@ def apply_changed_rule(project: Project) -> None:
 
 
 def get_unreviewed_texts(project: Project, item: str) -> dict[str, str]:
-    """Return the texts of an item before any decision was applied; all reviewers see these texts."""
+    """Return the texts of an item from before the review changed them; all reviewers see these texts."""
     applied = project.store.get_applied(item)
     return applied.texts if applied else project.store.texts("text", item).get(item, {})
 
@@ -53,7 +53,7 @@ def compute_shown_id(entry: ProjectItem, texts: dict[str, str]) -> str:
 
 
 def compute_outcome(project: Project, entry: ProjectItem, decisions: Iterable[ReviewDecision]) -> ReviewOutcome:
-    """Return the outcome of the decisions on an item; decisions on texts that have changed since are ignored."""
+    """Return the outcome of the decisions on an item; ignore decisions that were made before its texts changed."""
     return settle_decisions(select_current_decisions(project, entry, decisions), get_rule(project))
 
 
@@ -74,7 +74,10 @@ def select_current(
 
 
 def record_decision(project: Project, decision: ReviewDecision, known: int | None = None) -> ReviewOutcome:
-    """Store a decision, and apply the outcome of all decisions on the item; `add_decision` explains `known`."""
+    """Store a decision; apply and return the outcome of all decisions on the item.
+
+    `ReviewTables.add_decision` explains `known`.
+    """
     project.store.add_decision(decision, known)
     project.store.free_slots(decision.item, decision.reviewer)
     return apply_outcome(project, decision.item)
@@ -106,7 +109,7 @@ def _compute_outcome_id(outcome: ReviewOutcome) -> str:
 
 
 def _collect_accepted(outcome: ReviewOutcome) -> dict[str, tuple[str, str]]:
-    """Map the code of each accepted validation finding to the first reviewer who accepted it and to the reason."""
+    """Return, by code of validation finding, the first person who accepted the finding, and the reason."""
     accepted: dict[str, tuple[str, str]] = {}
     for decision in outcome.settled_by:
         for code, why in decision.accepted.items():

@@ -16,7 +16,7 @@ from tiltmeter.making.review.review_outcomes import get_unreviewed_texts, select
 from tiltmeter.making.review.review_rule import ReviewDecision, ReviewRule, ReviewState, settle_decisions
 from tiltmeter.making.review.stored_problems import format_key, load_problems, store_problems
 
-# If more than this number of items have changed, the problems of all items are computed at once.
+# If more than this number of items have changed, all items are read together instead of one by one.
 _MANY = 200
 
 _Key = tuple[object, ...]
@@ -24,9 +24,10 @@ _Key = tuple[object, ...]
 
 @dataclass(slots=True)
 class QueuedItem:
-    """An item that can be reviewed. State and reviewers come from the decisions on its current texts.
+    """An item that can be reviewed.
 
-    `key` changes when the item changes in the database.
+    `state`, `deciders` (the reviewers who have decided on the item) and `decisions` (their number of decisions) depend
+    only on decisions about the current texts. `key` changes when the item changes in the database.
     """
 
     item: str
@@ -39,7 +40,7 @@ class QueuedItem:
 
 
 @dataclass(slots=True)
-class _HeldSlot:
+class _Reservation:
     reviewer: str
     expires: float
 
@@ -49,18 +50,19 @@ class _QueueState:
     """The content of the queue, which is read again when another program part has changed the database.
 
     `decided` maps reviewers to the items that they have decided on. `asked` maps reviewers to the items about which
-    they have asked an unanswered question. `incomplete` are the items that need more decisions.
+    they have asked an unanswered question. `incomplete` are the items that need more decisions. `slots` maps items to
+    slot numbers to reservations.
     """
 
     items: dict[str, QueuedItem] = field(default_factory=dict)
     decided: dict[str, set[str]] = field(default_factory=dict)
     incomplete: set[str] = field(default_factory=set)
-    slots: dict[str, dict[int, _HeldSlot]] = field(default_factory=dict)
+    slots: dict[str, dict[int, _Reservation]] = field(default_factory=dict)
     asked: dict[str, set[str]] = field(default_factory=dict)
 
 
 class ReviewQueue:
-    """The items of a review, in the order of the project. Methods that write must be called inside a transaction."""
+    """The items to review, in the order of the project. Methods that write must be called inside a transaction."""
 
     def __init__(self, project: Project, rule: ReviewRule) -> None:
         self._project = project
@@ -72,7 +74,7 @@ class ReviewQueue:
         self._known = _QueueState()
 
     def refresh(self) -> None:
-        """Update the queue if the database has changed, but not through this queue."""
+        """Update the queue if the database was changed in another way than through this queue."""
         stamp = self._store.stamp()
         if stamp == self._stamp:
             return
@@ -88,18 +90,18 @@ class ReviewQueue:
             asked=self._store.list_unanswered(),
         )
         for item, slot, reviewer, expires in self._store.list_slots():
-            self._known.slots.setdefault(item, {})[slot] = _HeldSlot(reviewer, expires)
+            self._known.slots.setdefault(item, {})[slot] = _Reservation(reviewer, expires)
         self._read(stale, {item: keys[item][2] for item in stale}, examined)
         for entry in self._known.items.values():
             self._add(entry)
         self._stamp = stamp
 
     def invalidate(self) -> None:
-        """Make the next refresh compare all items with the database."""
+        """Make the next call of `refresh` compare all items with the database."""
         self._stamp = None
 
     def update_item(self, item: str) -> None:
-        """Read an item again, inside the transaction that changed it."""
+        """Update an item of the queue from the database; call it inside the transaction that changed the item."""
         keys = {name: key for name, (_, _, key) in self._store.read_item_keys(item).items()}
         if item not in self._known.items or item not in keys:
             return  # the next refresh adds or removes the item
@@ -110,7 +112,7 @@ class ReviewQueue:
         self._stamp = self._store.stamp()
 
     def _add(self, entry: QueuedItem) -> None:
-        """Add an item to `decided` and `incomplete`."""
+        """Add an item to the indexes `decided` and `incomplete` of the queue."""
         for name in entry.deciders:
             self._known.decided.setdefault(name, set()).add(entry.item)
         is_settled = entry.state in ("conflict", "adjudicated")
@@ -142,29 +144,29 @@ class ReviewQueue:
         return len(self._known.incomplete - self._known.decided.get(reviewer, set()))
 
     def take(self, reviewer: str, now: float, held: float, skip: Collection[str]) -> str | None:
-        """Return the next item for a reviewer, and reserve it. Items that are reserved for the reviewer come first.
+        """Return the id of the next item for a reviewer, and reserve the item; None if there is no item left.
 
-        The full number of reviewers decides on each item, even if enough of them agree earlier, because the agreement
-        of the reviewers is measured.
+        Items that are already reserved for the reviewer come first. The full number of reviewers decides on each item,
+        even if enough of them agree earlier, because the agreement of the reviewers is measured.
         """
         known = self._known
         skipped = {*known.asked.get(reviewer, ()), *known.decided.get(reviewer, ()), *skip}
-        own = {item for item, slots in known.slots.items() if self._is_held(slots, reviewer, now)}
+        own = {item for item, slots in known.slots.items() if self._is_reserved(slots, reviewer, now)}
         for chosen in (own, known.incomplete) if own else (known.incomplete,):
             for item, entry in known.items.items():
                 if item in chosen and item in known.incomplete and item not in skipped:
                     slots = known.slots.get(item, {}).values()
                     others = sum(one.expires > now and one.reviewer != reviewer for one in slots)
                     if len(entry.deciders) + others < self._rule.reviewers:
-                        self._hold(item, reviewer, now, now + held)
+                        self._reserve(item, reviewer, now, now + held)
                         return item
         return None
 
     @staticmethod
-    def _is_held(slots: Mapping[int, _HeldSlot], reviewer: str, now: float) -> bool:
+    def _is_reserved(slots: Mapping[int, _Reservation], reviewer: str, now: float) -> bool:
         return any(held.reviewer == reviewer and held.expires > now for held in slots.values())
 
-    def _hold(self, item: str, reviewer: str, now: float, expires: float) -> None:
+    def _reserve(self, item: str, reviewer: str, now: float, expires: float) -> None:
         others = {
             slot: held
             for slot, held in self._known.slots.get(item, {}).items()
@@ -173,7 +175,7 @@ class ReviewQueue:
         slot = next(number for number in count(1) if number not in others)
         self._store.free_slots(item, reviewer)
         self._store.take_slot(item, slot, reviewer, expires)
-        self._known.slots[item] = {**others, slot: _HeldSlot(reviewer, expires)}
+        self._known.slots[item] = {**others, slot: _Reservation(reviewer, expires)}
         self._stamp = self._store.stamp()
 
     def free(self, item: str, reviewer: str) -> None:
@@ -184,9 +186,10 @@ class ReviewQueue:
         self._stamp = self._store.stamp()
 
     def _find_problems(self, keys: Mapping[str, _Key]) -> Collection[str]:
-        """Load the open problems of all items from the cache, or find them again if many items have changed.
+        """Load the open problems of all items from the cache, or compute them again if many items have changed.
 
-        Do nothing if no step was completed since the last call. Return the items whose problems are up to date.
+        Return the ids of items whose problems are now up to date. If no step of the project was completed since the
+        last call, do nothing and return an empty collection.
         """
         steps = self._store.count_steps()
         if steps == self._steps:
@@ -194,7 +197,7 @@ class ReviewQueue:
         cached = load_problems(self._store)
         unchanged = {item for item, (key, _) in cached.items() if item in keys and key == format_key(keys[item])}
         changed = keys.keys() - unchanged - self._store.list_decided_items().keys()
-        # A few changed items are read one by one when the queue needs them. Items with decisions keep their problems.
+        # A few changed items are read one by one later. The problems of items with decisions are not computed again.
         if len(changed) <= _MANY:
             problems = {item: own for item, (_, own) in cached.items() if own}
         else:
@@ -222,7 +225,10 @@ class ReviewQueue:
                     self._problems[entry.id] = list(dict.fromkeys(problems))
 
     def _load(self, items: list[str]) -> Iterator[tuple[ProjectItem, dict[str, str], list[ReviewDecision]]]:
-        """Load items with their decisions. Items with decisions also have their texts from before the review."""
+        """Yield each item with its texts from before the review and its decisions.
+
+        For an item without decisions, the texts may be empty, because they are not needed.
+        """
         store = self._store
         if len(items) <= _MANY:
             for item in items:

@@ -1,4 +1,4 @@
-"""The rule that k of n reviewers must agree on an item. StereoSet kept items on which three of five people agreed."""
+"""The rule that k of n reviewers must agree on an item. StereoSet kept an item if three of five people agreed."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,7 +15,7 @@ ReviewState = Literal["open", "agreed", "conflict", "adjudicated"]
 
 @dataclass(frozen=True, slots=True)
 class ReviewRule:
-    """The rule that `agree` of `reviewers` people must make the same decision."""
+    """The rule that `agree` of `reviewers` people must make the same decision on an item."""
 
     agree: int = 1
     reviewers: int = 1
@@ -37,7 +37,8 @@ class ReviewDecision:
 
     `texts` has all texts of the item after the decision; it is empty if the item is dropped. `accepted` maps the codes
     of validation findings to the reasons for accepting them. `shown` is a digest of the texts that the person saw.
-    `via` is the program or file from which the decision came. `number` is the id of the decision in the database.
+    `via` is the program or file from which the decision came. `adjudicates` is true if the decision settles a
+    disagreement of reviewers. `number` is the id of the decision in the database.
     """
 
     item: str
@@ -59,14 +60,14 @@ class ReviewDecision:
 
 @dataclass(frozen=True, slots=True)
 class ReviewOutcome:
-    """The state of an item, and the decisions that settle the item."""
+    """The result of a review of an item: its state, and the equal decisions that settle it (empty if not settled)."""
 
     state: ReviewState
     settled_by: tuple[ReviewDecision, ...] = ()
 
 
 def settle_decisions(decisions: Iterable[ReviewDecision], rule: ReviewRule) -> ReviewOutcome:
-    """Return the outcome of the decisions on an item. Each reviewer has one decision.
+    """Return the outcome of the decisions on an item, of which each reviewer has made one.
 
     If there are adjudications, only the last adjudication counts. If two different decisions both have enough votes,
     the outcome is a conflict.

@@ -18,8 +18,9 @@ from tiltmeter.making.review.review_views import ReviewProgress
 class ReviewAgreement:
     """The agreement on verdicts (accept, edit, drop), of all reviewers together and of each pair of reviewers.
 
-    `same` is the share of pairs of decisions on an item that are equal, including the texts; None if there are no
-    pairs. Only independent decisions count: decisions after seeing the decisions of others, and adjudications, do not.
+    `same` is the share of pairs of decisions on the same item that are equal, including the texts; None if there are no
+    pairs. Only independent decisions count. Adjudications, and decisions that a reviewer made after seeing the
+    decisions of others, are left out.
     """
 
     together: Agreement
@@ -60,22 +61,25 @@ class ReviewSummary:
     def lines(self) -> list[str]:
         """Return the summary as lines of text."""
         states = ", ".join(f"{count:,} {state}" for state, count in self.progress.states.items())
-        lines = [f"{states}; {self.rule} reviewers must agree"]
+        lines = [f"items: {states}; {self.rule} reviewers must agree"]
         for name, (decided, left) in self.progress.reviewers.items():
-            lines.append(f"{name}: {decided:,} decided, {left:,} to decide")
-        lines += [f"{name}: {count:,} adjudicated" for name, count in self.adjudicators.items()]
+            lines.append(f"{name}: decided items: {decided:,}, remaining items: {left:,}")
+        lines += [f"{name}: adjudicated items: {count:,}" for name, count in self.adjudicators.items()]
         if self.agreement.together.items:
             lines.append(f"agreement on the verdicts accept, edit and drop: {self.agreement.together}")
-            lines += [f"{one} and {other}: {found}" for (one, other), found in self.agreement.pairs.items()]
+            lines += [f"agreement, {one} and {other}: {found}" for (one, other), found in self.agreement.pairs.items()]
             if self.agreement.same is not None:
-                lines.append(f"{self.agreement.same:.0%} of the pairs of decisions are equal, including the texts")
+                lines.append(
+                    f"{self.agreement.same:.0%} of the pairs of decisions on the same item are equal, including the "
+                    "texts"
+                )
         return lines
 
 
 def summarise_review(project: Project, progress: ReviewProgress | None = None) -> ReviewSummary | None:
     """Return the summary of a project's review; None if the project has no reviewer.
 
-    If the caller has already computed the progress, it is passed as `progress`.
+    `progress` is the progress of the review, if the caller has already computed it.
     """
     if not project.store.list_reviewer_names():
         return None
@@ -86,7 +90,10 @@ def summarise_review(project: Project, progress: ReviewProgress | None = None) -
 
 
 def compute_decision_agreement(decisions: Iterable[ReviewDecision]) -> ReviewAgreement:
-    """Return the agreement of decisions; each reviewer has at most one decision for each version of an item."""
+    """Return the agreement of reviewers, computed from their independent decisions.
+
+    Each reviewer has at most one decision for each version of an item.
+    """
     by_item: dict[tuple[str, str], dict[str, ReviewDecision]] = {}
     for decision in decisions:
         by_item.setdefault((decision.item, decision.shown), {})[decision.reviewer] = decision

@@ -88,10 +88,11 @@ class ReviewQuestion:
 
 @dataclass(frozen=True, slots=True)
 class AppliedOutcome:
-    """The applied outcome of an item, with the data that is needed to revert it.
+    """The review outcome that was applied to an item, with the data that is needed to revert the outcome.
 
-    `stage` and `texts` are those of the item before the outcome was applied. `findings` are the ids of the findings
-    that the outcome settled, and `accepted` are the codes of the validation findings that it accepted.
+    `outcome` is a text that identifies the outcome. `stage` and `texts` are those of the item before the outcome was
+    applied. `findings` are the ids of the findings that the outcome settled, and `accepted` are the codes of the
+    validation findings that the outcome accepted.
     """
 
     outcome: str
@@ -102,7 +103,7 @@ class AppliedOutcome:
 
 
 class ReviewTables(RowChecksumDatabase):
-    """Reviewers, decisions and reservations. Methods that write must be called inside `begin_transaction()`."""
+    """The tables of a review, such as reviewers and decisions. Call methods that write inside `begin_transaction()`."""
 
     # Reviewers
 
@@ -115,7 +116,7 @@ class ReviewTables(RowChecksumDatabase):
         return [name for (name,) in self._db.execute("SELECT name FROM reviewers ORDER BY at, name")]
 
     def reviewers(self) -> dict[str, int]:
-        """Return the number of decisions of each reviewer; withdrawn decisions are not counted."""
+        """Return a dictionary from reviewer to number of decisions; withdrawn decisions are not counted."""
         query = "SELECT reviewer, count(*) FROM decisions WHERE undone_at IS NULL GROUP BY reviewer ORDER BY reviewer"
         return dict(self._db.execute(query))
 
@@ -152,11 +153,11 @@ class ReviewTables(RowChecksumDatabase):
                 get_timestamp(),
             ],
         )
-        # They are deleted last. Otherwise the new decision would get the id of a deleted decision.
+        # Repeated decisions are deleted last. Otherwise the new decision would get the id of a deleted decision.
         self._db.executemany("DELETE FROM decisions WHERE id = ?", [[number] for number in repeated])
 
     def _find_repeated(self, decision: ReviewDecision, known: int) -> list[int]:
-        """Return the ids of the reviewer's decisions on the same texts, without the first `known` decisions."""
+        """Return the ids of the reviewer's decisions on the same texts, except the first `known` decisions."""
         since = self.list_own_decisions(decision.item, decision.reviewer)[known:]
         current = (one for one in self.decisions(decision.item) if one.shown == decision.shown)
         return [one.number for one in current if one.number in since]
@@ -222,7 +223,7 @@ class ReviewTables(RowChecksumDatabase):
         return _build_decision(row) if row else None
 
     def list_decided_items(self) -> dict[str, list[str]]:
-        """Map each item that has decisions to the reviewers who made them; withdrawn decisions are ignored."""
+        """Return a dictionary from item id to the reviewers who decided on the item, without withdrawn decisions."""
         reviewers: dict[str, list[str]] = {}
         query = "SELECT item, reviewer FROM decisions WHERE undone_at IS NULL GROUP BY item, reviewer ORDER BY min(id)"
         for item, reviewer in self._db.execute(query):
@@ -247,7 +248,10 @@ class ReviewTables(RowChecksumDatabase):
     # Slots
 
     def list_slots(self) -> Iterator[tuple[str, int, str, float]]:
-        """Return item, slot, reviewer and expiry time of all reservations, including expired reservations."""
+        """Return the item, slot number, reviewer and expiry time of each reservation, including expired reservations.
+
+        An item has one slot for each reviewer who has reserved it.
+        """
         return iter(self._db.execute("SELECT item, slot, reviewer, expires FROM review_slots"))
 
     def take_slot(self, item: str, slot: int, reviewer: str, expires: float) -> None:
@@ -282,7 +286,7 @@ class ReviewTables(RowChecksumDatabase):
         return [ReviewQuestion(*row) for row in rows]
 
     def list_unanswered(self) -> dict[str, set[str]]:
-        """Map each reviewer with unanswered questions to the items that the questions are about."""
+        """Return a dictionary from reviewer to the ids of items about which the reviewer has unanswered questions."""
         items: dict[str, set[str]] = {}
         for reviewer, item in self._db.execute("SELECT reviewer, item FROM questions WHERE answered_at IS NULL"):
             items.setdefault(reviewer, set()).add(item)
@@ -296,7 +300,7 @@ class ReviewTables(RowChecksumDatabase):
         return int(version), self._db.total_changes
 
     def read_item_keys(self, item: str | None = None) -> dict[str, tuple[str, str, tuple[object, ...]]]:
-        """Map each reviewable item, or only one item, to its part, its subject and its key.
+        """Return a dictionary from the id of each reviewable item (or of one item) to its part, subject and key.
 
         The key changes when the item's state changes. All translated items are reviewable, including items that
         reviewers dropped.
@@ -330,7 +334,7 @@ class ReviewTables(RowChecksumDatabase):
             self._db.execute("INSERT INTO found_problems VALUES (?, ?, ?)", [steps, version, found])
 
     def load_found(self, steps: int, version: str) -> str:
-        """Return the problems that were cached with this number of steps and version; an empty text if none were."""
+        """Return the cached open problems as JSON; an empty text if `steps` or `version` differs from the cache."""
         query = "SELECT found FROM found_problems WHERE steps = ? AND version = ?"
         row = self._db.execute(query, [steps, version]).fetchone()
         return str(row[0]) if row else ""
@@ -338,7 +342,7 @@ class ReviewTables(RowChecksumDatabase):
     # Outcomes
 
     def list_applied_texts(self) -> dict[str, dict[str, str]]:
-        """Map each item with an applied outcome to its texts before the review."""
+        """Return a dictionary from the id of each item with an applied outcome to its texts before the review."""
         return {item: json.loads(texts) for item, texts in self._db.execute("SELECT item, texts FROM applied")}
 
     def get_applied(self, item: str) -> AppliedOutcome | None:

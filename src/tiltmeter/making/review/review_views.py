@@ -14,9 +14,10 @@ from tiltmeter.making.review.review_tables import ReviewQuestion
 
 @dataclass(frozen=True, slots=True)
 class ReviewProblem:
-    """A problem of an item: the name of the finding, its kind, the field, a message, and proposals (best first).
+    """A problem of an item: the name of the finding (`reason`), its kind, the field, a message, and proposed texts.
 
-    If the text is not changed, a problem of the kind `warning` must be accepted with a reason.
+    The best proposal comes first. If the text is not changed, a problem of the kind `warning` must be accepted with a
+    reason.
     """
 
     reason: str
@@ -47,7 +48,7 @@ class ReviewItem:
     names: Mapping[str, str] = dataclass_field(default_factory=dict)
 
     def name_of(self, field: str) -> str:
-        """Return the display name of a field.
+        """Return the display name of a field of the item.
 
         >>> view = ReviewItem("i", "", "", {}, {}, (), "", names={"candidates[1].word": "unrelated"})
         >>> view.name_of("candidates[1].word"), view.name_of("target_term")
@@ -97,13 +98,14 @@ class ConflictChangedError(UsageError):
 
     def __init__(self, item: str) -> None:
         super().__init__(
-            f"The decisions on {item} have changed since you opened it; nothing was stored, open it again."
+            f"The decisions on the item {item} have changed since you opened it; nothing was stored. Open the item "
+            "again."
         )
 
 
 @dataclass(frozen=True, slots=True)
 class ReviewProgress:
-    """The number of items in the queue for each state, and the decided and remaining items for each reviewer."""
+    """The number of items in each state, and the numbers of decided and remaining items of each reviewer."""
 
     states: dict[ReviewState, int]
     reviewers: dict[str, tuple[int, int]]
@@ -128,6 +130,6 @@ def validate_texts(view: ReviewItem, changes: Mapping[str, str]) -> None:
         blanks = view.source[field].count(BLANK)
         if text.count(BLANK) != blanks:
             raise UsageError(
-                f"The text {view.name_of(field)} of {view.item} contains {BLANK} {text.count(BLANK)} times, its source "
-                f"{blanks} times."
+                f"The text {view.name_of(field)} of {view.item} contains {BLANK} {text.count(BLANK)} times, but its "
+                f"source text contains it {blanks} times."
             )

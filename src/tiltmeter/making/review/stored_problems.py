@@ -14,7 +14,7 @@ from tiltmeter.making.project_store import ProjectStore
 
 
 def format_key(key: tuple[object, ...]) -> str:
-    """Format the key of an item as JSON.
+    """Return the key of an item (see `read_item_keys`) as JSON.
 
     >>> format_key(("translated", None, 1, "3,4", None))
     '["translated", null, 1, "3,4", null]'
@@ -25,7 +25,7 @@ def format_key(key: tuple[object, ...]) -> str:
 def store_problems(
     store: ProjectStore, keys: Mapping[str, tuple[object, ...]], problems: Mapping[str, Sequence[OpenProblem]]
 ) -> None:
-    """Cache the current problems of all items, with the current key of each item."""
+    """Store the current problems and the current key of each item in the cache."""
     found = {item: [format_key(key), list(map(asdict, problems.get(item, ())))] for item, key in keys.items()}
     store.store_found(store.count_steps(), __version__, json.dumps(found, ensure_ascii=False))
 

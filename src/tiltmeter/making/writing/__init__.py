@@ -1,1 +1,1 @@
-"""Items that people write: plans with quotas, checks, and ratings."""
+"""Test sets whose items are written by people: plans with quotas for each writer, checks, and ratings."""

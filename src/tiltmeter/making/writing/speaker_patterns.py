@@ -17,7 +17,7 @@ _KEYS = ("first_person", "openings", "articles", "article_optional", "nouns", "p
 
 @dataclass(frozen=True, slots=True)
 class SpeakerPatterns:
-    """The patterns of a language: for sentences in the first person, and for words that show the speaker's gender."""
+    """The regular expressions of a language for sentences in the first person, and for words that show the gender."""
 
     first_person: tuple[re.Pattern[str], ...]
     gendered: tuple[re.Pattern[str], ...]

@@ -10,7 +10,7 @@ from tiltmeter.making.writing.written_items import count_written, load_writing_p
 
 
 def render_writing_section(project: Project) -> str:
-    """Return the section as Markdown; an empty text if the items of the project are translated, not written."""
+    """Return the section about writing as Markdown; an empty text if the items are translated, not written."""
     if project.settings.system != WRITTEN:
         return ""
     plan, counts = load_writing_plan(project), count_written(project)

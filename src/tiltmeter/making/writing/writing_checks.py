@@ -16,7 +16,7 @@ from tiltmeter.making.writing.speaker_patterns import find_gender_cue, is_first_
 
 
 def check_written_item(project: Project, item: str, form: str, texts: Mapping[str, str]) -> list[RepairFinding]:
-    """Return the problems of a written item; `list_missing_checks` returns the checks that are not possible."""
+    """Return the problems of a written item with these texts; `list_missing_checks` returns checks that are missing."""
     source, language = project.settings.source_language, project.settings.language
     problems: Iterator[tuple[str, str, str]] = iter(())
     if form == "gest":
@@ -27,7 +27,7 @@ def check_written_item(project: Project, item: str, form: str, texts: Mapping[st
 
 
 def list_missing_checks(settings: ProjectSettings) -> list[str]:
-    """Return a text for each check that is not possible, because a language has no patterns or rules."""
+    """Return a sentence for each check that is not possible, because a language has no patterns or rules."""
     source, language = settings.source_language, settings.language
     missing = []
     if settings.form == "gest":

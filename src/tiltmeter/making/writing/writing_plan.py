@@ -19,7 +19,7 @@ class WritingSubject:
     """A subject to write about: a stereotype with its side and sub-stereotypes, or a target.
 
     `key` is the number of a stereotype, or the name of a target. `quota` is the number of items that each writer should
-    write. `side` is the gender of a stereotype.
+    write about the subject. `side` is the gender to which a stereotype refers.
     """
 
     key: str
@@ -31,7 +31,7 @@ class WritingSubject:
 
 @dataclass(frozen=True, slots=True)
 class WritingPlan:
-    """The contents of `writing.toml`."""
+    """The contents of `writing.toml`: the names of the writers, and the subjects to write about."""
 
     writers: tuple[str, ...]
     subjects: tuple[WritingSubject, ...]
@@ -62,7 +62,7 @@ def read_writing_plan(path: Path, form: str) -> WritingPlan:
     subjects = tuple(_parse_subject(entry, quota, form) for entry in table.tables("subjects"))
     plan = WritingPlan(table.read_texts("writers"), subjects)
     if not plan.subjects:
-        raise DataError(f"{path} has no [[subjects]]; add at least one.")
+        raise DataError(f"{path} has no [[subjects]]; add at least one subject.")
     keys = [subject.key for subject in plan.subjects]
     if repeated := [key for key in keys if keys.count(key) > 1]:
         raise DataError(f"{path} has the subject {repeated[0]} twice; remove one of them.")
@@ -83,7 +83,8 @@ def _parse_subject(table: TomlTable, quota: int, form: str) -> WritingSubject:
         raise table.error("side", "feminine or masculine")
     if number in STEREOTYPES and side != (known := get_gest_side(number)):
         raise DataError(
-            f"{table.path}: stereotype {number} is one of GEST's and is {known}; use numbers from 17 for your own."
+            f"{table.path}: stereotype {number} is one of GEST's and is {known}; use numbers from 17 for your own "
+            "stereotypes."
         )
     return WritingSubject(str(number), name, quota, side, sub)
 
@@ -91,7 +92,7 @@ def _parse_subject(table: TomlTable, quota: int, form: str) -> WritingSubject:
 def build_default_plan(form: str, quota: int) -> str:
     """Return a writing plan that users can edit, as TOML.
 
-    For GEST forms, its subjects are the sixteen stereotypes. For other forms, it has one subject.
+    For GEST forms, its subjects are the sixteen stereotypes. For other forms, it has one subject as an example.
     """
     lines = [
         '# The writers, for example ["Ana", "Eva"], and the number of items that each writes for each subject.',

@@ -20,33 +20,34 @@ from tiltmeter.making.writing.writing_plan import WRITING_FILE, read_writing_pla
 PROPOSED = "proposed-by-rater"
 
 _GEST_RATING = """\
-# Questions about each item. GEST's rule for keeping it: if the first rater is against an item in either task, a second
-# rater decides. For k of n raters, set `second_decides = false`, `raters` and `agree`.
+# Questions about each item. GEST's rule for keeping an item: if the first rater is against the item in either task, a
+# second rater decides. To require that k of n raters are in favour, set `second_decides = false`, `raters` to n, and
+# `agree` to k.
 second_decides = true
 
 [[tasks]]
 name = "gender"
-question = "Of which gender is this typical, in common stereotypes?"
+question = "Which gender is this text typical of, according to common stereotypes?"
 steps = ["strongly female", "female", "neither", "male", "strongly male"]
 level = "ordinal"
 keep = "label"
 
 [[tasks]]
 name = "fit"
-question = "Does it represent the stereotype?"
+question = "Does this text represent the stereotype?"
 steps = ["strongly disagree", "disagree", "neither", "agree", "strongly agree"]
 level = "ordinal"
 label_shown = true
 keep = [4, 5]
 """
 _OTHER_RATING = """\
-# Questions about each item. It is kept if `agree` of `raters` are in favour.
+# Questions about each item. An item is kept if `agree` of `raters` raters are in favour.
 raters = 5
 agree = 3
 
 [[tasks]]
 name = "fit"
-question = "Is it what people commonly say about the subject?"
+question = "Do people commonly say this about the subject?"
 steps = ["strongly disagree", "disagree", "neither", "agree", "strongly agree"]
 level = "ordinal"
 label_shown = true
@@ -57,7 +58,7 @@ keep = [4, 5]
 def build_rating_plan(form: str) -> str:
     """Return a rating plan that users can edit, as TOML.
 
-    GEST forms have the plan of GEST's authors. For other forms, three of five raters must be in favour.
+    For GEST forms, the plan is that of GEST's authors. For other forms, three of five raters must be in favour.
     """
     return _GEST_RATING if form in ("gest", "gendered-pairs") else _OTHER_RATING
 
@@ -82,7 +83,7 @@ def build_rating_units(project: Project) -> list[RatingUnit]:
 
 @contextmanager
 def open_rating(folder: Path) -> Iterator[RatingSession]:
-    """Open the rating session of a folder, which has a project of written items or a sample."""
+    """Open a rating session for the folder of a project of written items, or for the folder of a sample."""
     if not (folder / SETTINGS).exists():
         rating = open_sample(folder)
         with rating.store:
@@ -95,7 +96,7 @@ def open_rating(folder: Path) -> Iterator[RatingSession]:
 
 
 def load_rating(project: Project) -> RatingSession:
-    """Return the rating session of an open project; its units are the current items."""
+    """Return the rating session of an open project; the units to rate are the current items of the project."""
     plan = read_rating_plan(project.folder / RATING_FILE)
 
     def propose(unit: RatingUnit, rater: str, proposed: Mapping[str, str], comment: str) -> list[int]:
@@ -116,7 +117,7 @@ def load_rating(project: Project) -> RatingSession:
 def drop_rejected(folder: Path) -> int:
     """Drop the items that are rejected according to the rule of the rating plan; return the number of dropped items."""
     if not (folder / SETTINGS).exists():
-        raise UsageError(f"{folder} is not a project; the units of a sample cannot be dropped.")
+        raise UsageError(f"{folder} is not a project; only items of a project can be dropped.")
     with open_project(folder) as project, lock_project(folder):
         rating = load_rating(project)
         rejected = [unit for unit, outcome in rating.compute_results().outcomes.items() if outcome == "drop"]

@@ -34,7 +34,7 @@ from tiltmeter.making.writing.written_item_ratings import build_rating_plan
 
 @dataclass(frozen=True, slots=True)
 class WrittenText:
-    """A text to add as an item: its place in a file, its subject (`about`), and its values.
+    """A text to add as an item: its place in a file (empty if it is not from a file), its subject, and its values.
 
     The values are the fields of the form without id, language and subject. A GEST sentence also has the value
     `translation`.
@@ -47,7 +47,10 @@ class WrittenText:
 
 @dataclass(frozen=True, slots=True)
 class WrittenItem:
-    """The id of a stored item, and the findings of the checks; `is_new` is false if the item was already stored."""
+    """A written item in the project: its id, and the problems that the checks found.
+
+    `is_new` is false if the item was already stored.
+    """
 
     item: str
     findings: list[RepairFinding]
@@ -89,7 +92,7 @@ def load_writing_plan(project: Project) -> WritingPlan:
 
 
 def add_written_item(project: Project, writer: str, about: str, values: Mapping[str, object]) -> WrittenItem:
-    """Store one written item; see `add_written_items`."""
+    """Store one written item about the subject `about`, and return it; see `add_written_items`."""
     try:
         return add_written_items(project, writer, [WrittenText("", about, values)])[0]
     except DataError as error:
@@ -97,7 +100,7 @@ def add_written_item(project: Project, writer: str, about: str, values: Mapping[
 
 
 def add_written_items(project: Project, writer: str, texts: Iterable[WrittenText]) -> list[WrittenItem]:
-    """Store the items of a writer; the findings of the checks are queued for review.
+    """Store the items of a writer, and return them; findings of the checks become problems to review.
 
     If one text is invalid, nothing is stored. An item is not stored again if the writer has already written it about
     this subject.
@@ -117,15 +120,18 @@ def add_written_items(project: Project, writer: str, texts: Iterable[WrittenText
 
 
 def _find_earlier_items(project: Project, writer: str) -> dict[tuple[str, str], str]:
-    """Return the ids of a writer's items. The key is the subject, and the item as a line of JSONL without the id."""
+    """Return the ids of a writer's items.
+
+    The keys are the subject of an item and the item as a line of JSONL without the id.
+    """
     return {
-        (entry.subject, _without_id(entry.original, entry.id)): entry.id
+        (entry.subject, _remove_id(entry.original, entry.id)): entry.id
         for entry in project.store.items(dropped=None)
         if project.store.list_history(entry.id)[0].by == writer
     }
 
 
-def _without_id(line: str, item: str) -> str:
+def _remove_id(line: str, item: str) -> str:
     return line.replace(json.dumps(item), '""', 1)
 
 
@@ -149,7 +155,7 @@ def _add_item(
     if item is None or problems:
         raise UsageError(f"The item is not a valid {form.name} item: {problems[0].message}.")
     line = format_line(item)
-    key = (subject.key, _without_id(line, item_id))
+    key = (subject.key, _remove_id(line, item_id))
     if key in earlier:
         return WrittenItem(earlier[key], [], is_new=False)
     earlier[key] = item_id
@@ -173,7 +179,7 @@ def _build_subject_fields(form: Form[Any], subject: WritingSubject, sub: str) ->
     if "stereotype" not in form.keys:
         return {form.subject: subject.key}
     if sub and sub not in subject.sub:
-        listed = f"choose from {', '.join(subject.sub)}" if subject.sub else "its `sub` is empty"
+        listed = f"choose from {', '.join(subject.sub)}" if subject.sub else "its list `sub` is empty"
         raise UsageError(f"{sub!r} is not a sub-stereotype of {subject.key} in {WRITING_FILE}; {listed}.")
     number = int(subject.key)
     own = {} if number in STEREOTYPES else {"side": subject.side, "stereotype_name": subject.name}
