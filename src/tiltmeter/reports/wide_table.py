@@ -23,8 +23,8 @@ Grouping = Literal["language", "measure"]
 GROUPINGS: tuple[Grouping, ...] = ("language", "measure")
 
 BOLD_RULE = (
-    "the best of its column among models of the same kind and protocol, if it is significantly closer to the ideal "
-    "than every other one (paired by item, p corrected for the number of models). If none is marked, none is "
+    "the best value of a column among models of the same kind and protocol, if it is significantly closer to the ideal "
+    "than every other value (paired by item, p corrected for the number of models). If no value is marked, no model is "
     "significantly best, or the measure cannot be compared item by item."
 )
 
@@ -101,10 +101,10 @@ class WideTable:
 def build_wide_tables(
     runs: Sequence[tuple[str, Result]], *, grouping: Grouping = "language", measures: Sequence[str] = ()
 ) -> list[WideTable]:
-    """Return a table of the pooled results of each benchmark; benchmarks without any of `measures` are left out.
+    """Return a table of each benchmark's results over all parts; benchmarks without any of `measures` are left out.
 
     There is also a table for each part if a model has no results for a part, such as a masked model without a
-    next-sentence head, or if a pooled result is judged part by part.
+    next-sentence head, or if a result over all parts is judged part by part.
     """
     labelled = iter(label_records([(name, result.records) for name, result in runs]))
     names: dict[tuple[str, ...], tuple[str, ...]] = {}
@@ -129,7 +129,7 @@ def build_wide_tables(
     if not tables:
         raise UsageError(
             "The runs contain no numbers over all items of a benchmark, only numbers of groups of items; "
-            "repeat them with `tiltmeter run`."
+            "repeat the runs with `tiltmeter run`."
         )
     _reject_unknown(measures, tables.values())
     return [

@@ -53,7 +53,7 @@
     return all;
   }
 
-  // Sets the options of a filter, and hides it if there is only one.
+  // Sets the options of a filter, and hides the filter if it has fewer than two values.
   function fill(id, first, values) {
     const select = $(id);
     const distinct = [...new Set(values.filter(Boolean))];
@@ -80,7 +80,7 @@
 
   const benchmarkOf = (item) => (item.set.part === "all" ? item.set.benchmark : item.set.benchmark + ", " + item.set.part);
 
-  // Returns the preference of the chosen model, or of the first model that scored the item.
+  // Returns the preference on an item of the chosen model, or of the first model that scored the item.
   function preference(item) {
     const model = $("by-model").value;
     const at = model ? item.set.models.indexOf(model) : item.preferences.findIndex((value) => value !== null);
@@ -126,7 +126,7 @@
     return made;
   }
 
-  // Returns a preference as text.
+  // Returns a model's preference on an item as text, such as "2.5× towards".
   function words(item, value) {
     if (item.set.unit === "gender") return value > 0 ? "follows the stereotype" : value < 0 ? "against the stereotype" : "no gender";
     if (value === 0) return "even";
@@ -155,7 +155,7 @@
     return line;
   }
 
-  // Returns the raw replies of a chat model, each with its prompt and outcome.
+  // Returns an element that lists the replies of a chat model to an item, each with its prompt and outcome.
   function replies(item, at) {
     const details = document.createElement("details");
     const summary = document.createElement("summary");
@@ -170,7 +170,7 @@
     return details;
   }
 
-  // Returns the tokens of both sentences, each with its log-probability; less probable tokens are darker.
+  // Returns an element with the tokens of both sentences and their log-probabilities; less probable tokens are darker.
   function tokens(item, at) {
     const details = document.createElement("details");
     const summary = document.createElement("summary");
