@@ -104,7 +104,7 @@ def ask(part: str, items: Sequence[AssociationItem], text: Tokenizer, *, protoco
 
 
 def _ask_blank(result: PartTrials, items: Sequence[AssociationItem], text: Tokenizer) -> None:
-    """Add questions that predict the tokens of a candidate word from left to right; score it by their mean probability."""
+    """Add questions that predict the tokens of a word from left to right; the score is their mean probability."""
     mask, mask_text = _find_blank_token(text)
     candidates = [(item, candidate) for item in items for candidate in item.candidates]
     words = text.encode([candidate.word for _, candidate in candidates])
@@ -312,7 +312,7 @@ def _ask_causal_pairs(
     if protocol.is_in_context:
         _require_offsets(text)
     candidates = [(item, candidate) for item in items for candidate in item.candidates]
-    contexts = [_with_final_mark(item.context) for item, _ in candidates]
+    contexts = [_add_final_full_stop(item.context) for item, _ in candidates]
     wholes = text.encode(
         [f"{context} {candidate.sentence}" for context, (_, candidate) in zip(contexts, candidates, strict=True)],
         offsets=protocol.is_in_context,
@@ -393,7 +393,7 @@ def _ask_teacher_forced(
     """
     sentinel, sentinel_text = _find_blank_token(text)
     candidates = [(item, candidate) for item in items for candidate in item.candidates]
-    sources = text.encode_whole([f"{_with_final_mark(item.context)} {sentinel_text}" for item, _ in candidates])
+    sources = text.encode_whole([f"{_add_final_full_stop(item.context)} {sentinel_text}" for item, _ in candidates])
     if protocol.is_in_context:
         targets = [
             (cast(int, text.decoder_start), sentinel, *encoded.ids)
@@ -413,7 +413,7 @@ def _ask_teacher_forced(
     _add_complete_items(result, items, trials, "a candidate sentence has no token")
 
 
-def _with_final_mark(context: str) -> str:
+def _add_final_full_stop(context: str) -> str:
     """Return the context, with a full stop if it has no final punctuation, as in the code of Öztürk et al. (2023)."""
     return context if context.endswith((".", "!", "?")) else f"{context}."
 

@@ -73,9 +73,9 @@ def build_sections(combined: CombinedRuns) -> list[BenchmarkSection]:
         ]
         section = _build_section(name, slug, records, figures, list(dict.fromkeys(samples)))
         section = replace(
-            section, undefined=_list_undefined(data.scores, combined.modules.get(name)), failures=failures
+            section, undefined=_list_undefined_measures(data.scores, combined.modules.get(name)), failures=failures
         )
-        sections.append(_with_controls(section, combined.records))
+        sections.append(_add_controls(section, combined.records))
     return sections
 
 
@@ -91,7 +91,7 @@ def _draw_figures(data: FigureData) -> tuple[list[CompiledFigure], list[str]]:
     return figures, failures
 
 
-def _with_controls(section: BenchmarkSection, records: Sequence[Record]) -> BenchmarkSection:
+def _add_controls(section: BenchmarkSection, records: Sequence[Record]) -> BenchmarkSection:
     """Return a copy of the section with the results of the benchmark's control data sets.
 
     The first control that may explain the bias is added to the headline.
@@ -107,7 +107,7 @@ def _with_controls(section: BenchmarkSection, records: Sequence[Record]) -> Benc
     )
 
 
-def _list_undefined(scores: pd.DataFrame, module: str | None) -> list[str]:
+def _list_undefined_measures(scores: pd.DataFrame, module: str | None) -> list[str]:
     if module is None or scores.empty or not is_measure_module(module):
         return []
     return collect_notes(module, scores.dropna(axis="columns", how="all"))
@@ -139,7 +139,7 @@ def _build_section(
         measure=measure.name if measure else "",
         meaning=measure.meaning if measure else "",
         headline=next(iter(build_headlines(rows, samples)), None),
-        lines=lines if overviews else _with_parts(summary, list_verdicts(rows), companions),
+        lines=lines if overviews else _add_part_rows(summary, list_verdicts(rows), companions),
         overviews=overviews,
         companions=[(name, get_measure(name).meaning) for name in companions],
         figures=figures,
@@ -149,7 +149,7 @@ def _build_section(
     )
 
 
-def _with_parts(
+def _add_part_rows(
     summary: Sequence[RowVerdict], rows: Sequence[RowVerdict], companions: Sequence[str]
 ) -> list[SummaryRow]:
     """Return the rows of the summary table; each row over all parts is followed by one row for each single part."""

@@ -132,8 +132,8 @@ def describe_strictness(lenient: bool) -> str:
             "with a maximum, the upper end with a minimum."
         )
     return (
-        "Strict: a rule passes only if the whole 95% interval meets it. A maximum is judged on the upper end, a "
-        "minimum on the lower."
+        "Strict: a rule passes only if the whole 95% interval meets it. The upper end of the interval is compared "
+        "with a maximum, the lower end with a minimum."
     )
 
 

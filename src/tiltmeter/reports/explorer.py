@@ -23,9 +23,9 @@ missing. An item is
 - The scores of a language model are a list with a number for each entry of `roles`, or 0 if the model has no scores.
 - The scores of a translation system are [gender, text]: `gender` is 1 for masculine, 0 for feminine and null for no
   gender; `text` is an index in `texts`.
-- The scores of a chat model are [shares, answers]. `shares` contains, for each option, the share of prompts to which
-  the model chose this option. Each answer is [prompt, reply]: an index in `words` (the prompt and its outcome) and an
-  index in `texts` (the reply).
+- The scores of a chat model are [shares, answers]. `shares` contains, for each option, the share of the answers that
+  choose this option. Each answer is [prompt, reply]: an index in `words` (the prompt and its outcome) and an index in
+  `texts` (the reply).
 - `unit` says how a model's preference on an item is computed from the scores (`measures.item_contributions.Strength`):
   `ratio` or `difference` of the first two scores, one `signed` number, the `gender` of a translation, or the shares of
   `choices`. `influence` is for measures that are computed from all items together: the last score of an item is its

@@ -32,7 +32,7 @@ def load_item_texts(
                 continue
             if result.texts is not None:
                 rows = result.texts[(result.texts["benchmark"] == name) & (result.texts["language"] == language)]
-                # Runs may contain different items of one data set. If several runs have an item, the first text is used.
+                # Runs may contain different items of one data set. If several runs have an item, keep its first text.
                 texts_at[key] = list_stored_texts(rows) | texts_at.get(key, {})
     return texts_at, list(missing)
 

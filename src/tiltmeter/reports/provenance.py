@@ -110,7 +110,7 @@ def list_facts(manifest: Manifest) -> list[tuple[str, str]]:
 
 
 def build_model_table(manifest: Manifest) -> tuple[list[str], list[tuple[str, list[str]]]]:
-    """Return the headings of the table of models, and its rows: pairs (name of the model, facts in order of headings)."""
+    """Return the headings of the table of models, and its rows: (name of the model, facts in the order of headings)."""
     entries = {entry.name: entry for entry in manifest.models}
     names = shorten_names(entries)
     described = [(format_label(names[name]), describe_model(entry)) for name, entry in entries.items()]

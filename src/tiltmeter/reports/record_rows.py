@@ -43,7 +43,7 @@ def build_rows(records: Iterable[Record], view: str = "all") -> list[RecordRow]:
 
 
 def select_summary_rows(rows: Sequence[RecordRow]) -> list[RecordRow]:
-    """Return the rows of a summary: the row over all parts (pooled row) if there is one, otherwise the row of each part.
+    """Return the rows of a summary: the row over all parts (pooled row), or the rows of the parts if there is none.
 
     If a pooled row is judged part by part (see `find_divided_rows`), return this row and the rows of its parts.
     """

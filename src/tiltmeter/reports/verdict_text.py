@@ -300,7 +300,7 @@ def _describe_contradiction(v: RowVerdict) -> str:
 
 def _describe_answer_types(summary: Sequence[RowVerdict]) -> Iterator[str]:
     """Yield sentences on rows that pool different types of answers, with the verdict of each part."""
-    mixed = [v for v in summary if _names_parts(v)]
+    mixed = [v for v in summary if _must_name_parts(v)]
     for v in mixed[:_MOST_MIXED]:
         parts = [
             f"{record.part} by {_ANSWERS.get(record.family or '', record.family)}, "
@@ -312,7 +312,7 @@ def _describe_answer_types(summary: Sequence[RowVerdict]) -> Iterator[str]:
         yield f"{left} more results pool such parts; the table has the numbers of each part."
 
 
-def _names_parts(v: RowVerdict) -> bool:
+def _must_name_parts(v: RowVerdict) -> bool:
     """Return whether the parts of a row must be named, because the row pools parts with different types of answers."""
     return bool(v.parts) and v.verdict.is_reliable and has_several_answer_types(v.record)
 
@@ -345,7 +345,7 @@ def _list_languages(summary: Sequence[RowVerdict]) -> list[str]:
 
 
 def _format_parts(v: RowVerdict) -> str:
-    if _names_parts(v):
+    if _must_name_parts(v):
         return f" ({join_words([part.part for part in v.parts])})"
     return "" if is_pooled(v.record.part) else f" ({v.record.part})"
 
@@ -357,8 +357,8 @@ def _shorten_languages(summary: Sequence[RowVerdict]) -> str:
     """
     names = _list_languages(summary)
     if len(names) <= _MOST_NAMES:
-        suffixes = {_format_parts(v) for v in summary if _names_parts(v)}
-        if len(suffixes) == 1 < len(names) and all(map(_names_parts, summary)):
+        suffixes = {_format_parts(v) for v in summary if _must_name_parts(v)}
+        if len(suffixes) == 1 < len(names) and all(map(_must_name_parts, summary)):
             suffix = suffixes.pop()  # the names of the parts are given only once
             return f"{join_words([name.removesuffix(suffix) for name in names])}{suffix}"
         return join_words(names)

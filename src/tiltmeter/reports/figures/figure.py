@@ -43,7 +43,7 @@ class Figure:
         """Return a Vega-Lite specification for each panel, for a page; each chart is as wide as its HTML container."""
         return [
             {
-                **_without_legends(panel.chart.properties(width="container").to_dict()),
+                **_remove_legends(panel.chart.properties(width="container").to_dict()),
                 "config": build_config(PAGE),
                 "autosize": {"type": "fit-x", "contains": "padding"},
             }
@@ -63,11 +63,11 @@ class Figure:
         return {**chart.to_dict(), "config": build_config(PAPER)}
 
 
-def _without_legends(spec: Any) -> Any:
+def _remove_legends(spec: Any) -> Any:
     """Return the chart specification without legends; the Vega-Lite configuration alone cannot disable all legends."""
     if isinstance(spec, list):
-        return [_without_legends(part) for part in spec]
+        return [_remove_legends(part) for part in spec]
     if not isinstance(spec, dict):
         return spec
     # The data are not changed, because one of their columns may have the name "legend".
-    return {k: v if k == "datasets" else None if k == "legend" else _without_legends(v) for k, v in spec.items()}
+    return {k: v if k == "datasets" else None if k == "legend" else _remove_legends(v) for k, v in spec.items()}
