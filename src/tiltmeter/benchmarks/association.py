@@ -59,7 +59,7 @@ class AssociationProtocol:
 
     @classmethod
     def parse(cls, text: str) -> "AssociationProtocol":
-        """Parse `published` or `in-context`, optionally followed by a scoring case, as in `published/c`."""
+        """Return the protocol that `text` names: `published` or `in-context`, or with a scoring case, `published/c`."""
         name, _, case = text.partition("/")
         if name not in _NAMES or (case and case not in get_args(Case)):
             raise UsageError(
@@ -243,7 +243,7 @@ def _build_likelihood_questions(text: Tokenizer, ids: tuple[int, ...], start_in_
 
 
 def _build_next_token_questions(ids: tuple[int, ...], first: int = 1) -> Iterator[Question]:
-    """Yield a question for the log-probabilities of the tokens from index `first` on; nothing if there are none."""
+    """Yield one question for the log-probabilities of all tokens from index `first` on, if there are such tokens."""
     if wanted := tuple(zip(range(first - 1, len(ids) - 1), ids[first:], strict=True)):
         yield Question(ids, wanted)
 

@@ -76,7 +76,7 @@ class Benchmark:
     """How items of one form become questions, and which measures apply to their scores.
 
     - `protocols` maps the names of protocols to short descriptions; the first is the default.
-    - `ask(part, items, text, protocol=…)` returns the trials; `text` is the tokenizer.
+    - `ask(part, items, text, protocol=…)` returns the trials (questions and their scorers); `text` is the tokenizer.
     - `parts(kind)` returns the parts, such as GEST's templates, in which a model of this kind is asked about each item.
       It returns no parts if the data set itself is divided into parts, or if the benchmark has no parts.
     - `perturbations` maps names to changes of an item that should not change the results.

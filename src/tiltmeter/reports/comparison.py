@@ -96,7 +96,7 @@ def select_summaries(pair: Sequence[Difference]) -> Iterator[Difference]:
 
 
 def describe_difference(difference: PairedDifference) -> str:
-    """Return a difference as a sentence.
+    """Return a sentence on the difference between two models or languages in one measure.
 
     Two values can differ significantly and still be equally far from the ideal: SS 46 and SS 54 are equally biased.
     """

@@ -91,7 +91,7 @@ def get_column_gap(console: Console) -> int:
 
 
 def format_part(part: str, console: Console) -> str:
-    """Return the name of a part, shortened on a narrow terminal."""
+    """Return the name of a part of a benchmark, shortened if the terminal is narrow."""
     return part if is_wide_terminal(console) else _SHORT_PARTS.get(part, part)
 
 

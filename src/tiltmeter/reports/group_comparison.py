@@ -19,14 +19,14 @@ from tiltmeter.reports.method_texts import describe_factors
 _METHOD = (
     "The values of an item are averaged over the members of each group, and the two means are compared{factors}. "
     "Holm: p, corrected for all contrasts of one measure in one part and language. The first interval and p are for "
-    "these members on items like these. The interval and p “over members”, which need five members in each group, are "
+    "these members on items like these. The interval and p over members, which need five members in each group, are "
     "for other members like these: they include the variation between members and between items (crossed random "
     "effects). A mean hides members that are biased in opposite directions."
 )
 
 
 def print_groups(comparison: GroupComparison, console: Console) -> None:
-    """Print a table and sentences for each contrast, then the notes and the method."""
+    """Print a table and sentences for each contrast of two groups, then the notes and the method."""
     for contrast in group_by_pair(comparison.differences):
         print_pair_title(contrast[0], console)
         _print_table(contrast, console)

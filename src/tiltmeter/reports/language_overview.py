@@ -89,7 +89,10 @@ def _count_biased(lines: Sequence[SummaryRow]) -> dict[str, int]:
 
 
 def _build_attribute_rows(lines: Sequence[SummaryRow]) -> Iterator[AttributeRow]:
-    """Yield a row for each value of each attribute; attributes with the same value in all languages are left out."""
+    """Yield a row for each value of each language attribute, such as the script.
+
+    Attributes with the same value in all languages are left out.
+    """
     values: dict[str, dict[str, list[float]]] = {}
     for line in lines:
         record = line.verdict.record

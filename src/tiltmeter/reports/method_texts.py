@@ -8,7 +8,7 @@ from tiltmeter.reports.grouping import group_by
 
 
 def describe_factors(quantities: Iterable[Quantity]) -> str:
-    """Return a clause that says which factors of items the intervals account for; empty if there are none.
+    """Return a clause on the factors (shared properties of items) that intervals account for; empty if there are none.
 
     >>> from tiltmeter.measures.measure import list_quantities
     >>> describe_factors(list_quantities(["stereotype", "anti-stereotype"], []))

@@ -34,7 +34,7 @@ def get_first_record(row: RecordRow) -> Record:
 
 
 def build_rows(records: Iterable[Record], view: str = "all") -> list[RecordRow]:
-    """Return a row for each model, benchmark, language, part, protocol and group among the records of a view."""
+    """Return the records of a view as rows: one for each model, benchmark, language, part, protocol and group."""
     in_view = (r for r in records if r.view == view and r.model != ALL_MODELS)
     return [
         {r.measure: r for r in group}

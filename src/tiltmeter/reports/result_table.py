@@ -147,7 +147,7 @@ def _fit_columns(
 def _format_cells(
     rows: Sequence[RecordRow], shown: Sequence[str], console: Console, *, grouped: bool
 ) -> tuple[list[str], list[tuple[Record, list[str]]]]:
-    """Return the headings of the table, and for each row the deciding record and the cells."""
+    """Return the headings of the table, and for each row the record that decides the verdict and the cells."""
     measures, has_ties = [name for name in shown if name != "ties"], "ties" in shown
     has_parts = any(_format_part(get_first_record(row), console) for row in rows)
     several = len({get_first_record(row).protocol for row in rows}) > 1

@@ -17,9 +17,9 @@ from tiltmeter.reports.grouping import group_by
 from tiltmeter.reports.method_texts import describe_factors
 
 _METHOD = (
-    "slope: the change of the measure with ten times the parameters, by least squares; in the row “within families”, "
-    "each model family has its own intercept. A slope is computed for each item; the interval of the mean slope is for "
-    "these models on items like these{factors}. Holm: p, corrected for all slopes of one measure in one part and "
+    "slope: the change of the measure with ten times the parameters, by least squares; within families: one slope for "
+    "all families, each with its own intercept. A slope is computed for each item; the interval of the mean slope is "
+    "for these models on items like these{factors}. Holm: p, corrected for all slopes of one measure in one part and "
     "language; the slope within families is corrected separately. over models: the interval for other models like "
     "these; it needs three degrees of freedom of the regression. Models of one family may differ in more than their "
     "size."

@@ -58,7 +58,10 @@ def describe_unanswered(row: RecordRow) -> str:
 
 
 def describe_missing_answers(row: RecordRow) -> list[str]:
-    """Return clauses on missing answers: their share, and significant differences between sides."""
+    """Return clauses on missing answers: their share, and significant differences between two sides.
+
+    The sides are, for example, stereotypes about men and stereotypes about women.
+    """
     record = select_deciding_record(row)
     share = describe_missing_share(record) if record is not None else ""
     known = record is None or (record.verdict is not None and record.verdict.reason == share)

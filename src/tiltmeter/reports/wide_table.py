@@ -51,7 +51,7 @@ class WideRow:
     best: frozenset[WideColumn]
 
     def get_unreliable_verdict(self, column: WideColumn) -> str:
-        """Return the verdict of the number in a column if it is in UNRELIABLE_KINDS, otherwise an empty text."""
+        """Return the verdict in a column of this row if it is unreliable (UNRELIABLE_KINDS); otherwise an empty text."""
         return find_unreliable_verdict(self.numbers.get(column))
 
 
@@ -92,7 +92,7 @@ class WideTable:
 
     @property
     def unreliable_verdicts(self) -> list[str]:
-        """The verdicts of UNRELIABLE_KINDS that occur in the table."""
+        """The unreliable verdicts (UNRELIABLE_KINDS) that occur in the table."""
         rows = [row for block in self.blocks for row in block.rows]
         found = {row.get_unreliable_verdict(column) for row in rows for column in self.columns}
         return [verdict for verdict in UNRELIABLE_KINDS if verdict in found]
@@ -226,7 +226,7 @@ def _describe_conditions(record: Record) -> str:
 
 
 def find_unreliable_verdict(record: Record | None) -> str:
-    """Return the verdict of a record if it is in UNRELIABLE_KINDS, otherwise an empty text."""
+    """Return the kind of a record's verdict if it is unreliable (UNRELIABLE_KINDS); otherwise an empty text."""
     return "" if record is None or record.verdict is None or record.verdict.is_reliable else record.verdict.kind
 
 

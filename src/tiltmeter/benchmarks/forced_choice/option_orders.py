@@ -20,7 +20,10 @@ Order = tuple[int, ...]
 
 
 class Arrangement(NamedTuple):
-    """One way to ask about an item: index of the wording, index of the option in each place, neutral option or not."""
+    """One way to ask about an item.
+
+    It consists of the index of the wording, the index of the option in each place, and whether one option is neutral.
+    """
 
     wording: int
     order: Order

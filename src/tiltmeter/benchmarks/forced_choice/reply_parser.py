@@ -58,7 +58,7 @@ _ANSWER_REACH = 60
 
 
 class _Mention(NamedTuple):
-    """A mark in the text: its place, type and position, whether it is rejected, and whether an answer word precedes."""
+    """A mark in a reply: its place, type and position, and whether it is rejected or follows an answer word."""
 
     place: int
     mark_type: int

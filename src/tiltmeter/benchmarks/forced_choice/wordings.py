@@ -63,7 +63,7 @@ class Wording:
 
 @dataclass(frozen=True, slots=True)
 class ReplyWords:
-    """The words of a language for parsing replies; see `languages/en.toml`."""
+    """The words of a language for parsing replies; the docstring of this module explains the fields."""
 
     answer: tuple[str, ...] = ()
     option: tuple[str, ...] = ()
@@ -101,7 +101,7 @@ def load_wordings(language: str, task: Task) -> LanguageWordings:
 
 
 class PromptWords(NamedTuple):
-    """The words before context, question and answer in the prompt of a model that continues a text."""
+    """The words before the context, question and answer in a prompt, such as "Context", "Question" and "Answer"."""
 
     context: str
     question: str

@@ -31,7 +31,7 @@ class ExportedModel:
 
 
 def select_model(result: Result, model: str | None) -> ExportedModel:
-    """Return the model with the name `model`; if `model` is None, return the only model of the run."""
+    """Return the results to export of the model named `model`; if `model` is None, of the only model of the run."""
     entries = {entry.name: entry for entry in result.manifest.models}
     names = dict.fromkeys(record.model for record in result.records)
     models = [name for name in names if name in entries or not entries]

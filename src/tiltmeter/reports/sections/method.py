@@ -74,7 +74,7 @@ def _describe_dominant_factors(combined: CombinedRuns) -> list[str]:
 
 
 def _list_factors(combined: CombinedRuns) -> list[str]:
-    """Return a noun for each factor that items share and that intervals account for."""
+    """Return a noun for each factor (shared property of items) that intervals account for."""
     columns = dict.fromkeys(
         name
         for measure in _list_primary_measures(combined)
