@@ -23,7 +23,7 @@ from tiltmeter.reports.summary_rows import SummaryRow, build_summary_rows
 from tiltmeter.reports.verdict_text import Headline, RowVerdict, build_headlines, list_summary_verdicts, list_verdicts
 from tiltmeter.runs.sample_notes import list_sample_notes
 
-MOST_TERMS = 1_000  # maximum number of rows in the table of target terms (words for the people in an item)
+MOST_TERMS = 1_000  # maximum number of rows in the table of target terms, such as "nurse"
 MOST_NUMBERS = 600  # maximum number of rows in the table of all numbers; `tiltmeter show --csv` prints every row
 
 

@@ -200,7 +200,7 @@ def _list_text_roles(spec: _ScoreSpec, texts: Iterable[ItemText]) -> tuple[str, 
     These are the roles of the scores. If an item has only one score for all its texts, the roles in `texts` are used.
     """
     if spec.unit == "choices":
-        # If the texts and the options of a form have different names, both are in the same order.
+        # If the texts and the options of an item have different role names, both lists have the same order.
         names = list(dict.fromkeys(role for text in texts for role in text.texts))
         options = [role.removeprefix(SHARE) for role in spec.roles]
         return tuple(options if set(options) <= set(names) else names)

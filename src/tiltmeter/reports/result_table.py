@@ -147,7 +147,7 @@ def _fit_columns(
 def _format_cells(
     rows: Sequence[RecordRow], shown: Sequence[str], console: Console, *, grouped: bool
 ) -> tuple[list[str], list[tuple[Record, list[str]]]]:
-    """Return the headings of the table, and for each row the record that decides the verdict and the cells."""
+    """Return the headings of the table, and for each row the record of the primary measure and the cells."""
     measures, has_ties = [name for name in shown if name != "ties"], "ties" in shown
     has_parts = any(_format_part(get_first_record(row), console) for row in rows)
     several = len({get_first_record(row).protocol for row in rows}) > 1
@@ -156,7 +156,7 @@ def _format_cells(
     lines = []
     for row in rows:
         record = select_deciding_record(row)
-        assert record is not None  # print_measures prints rows without a deciding record in another table
+        assert record is not None  # print_measures uses another table for rows without a primary measure
         cells = [record.language, *([_shorten(get_display_group(record), _LONGEST_GROUP)] if grouped else [])]
         if has_parts or several:
             protocols = record.protocol.split(" + ") if several else []

@@ -51,7 +51,7 @@ class WideRow:
     best: frozenset[WideColumn]
 
     def get_unreliable_verdict(self, column: WideColumn) -> str:
-        """Return the verdict in a column of this row if it is unreliable (UNRELIABLE_KINDS); otherwise an empty text."""
+        """Return the verdict in a column if it is unreliable (in UNRELIABLE_KINDS); otherwise an empty text."""
         return find_unreliable_verdict(self.numbers.get(column))
 
 

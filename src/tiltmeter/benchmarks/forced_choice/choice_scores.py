@@ -39,7 +39,7 @@ SAME_IN_ORDERS, SAME_IN_WORDINGS = "same option, other order", "same option, oth
 SHOWN_FIRST, SAME_SIDE = "side shown first", "same side, swapped order"
 NEUTRAL_OFFERED = "neutral offered "
 UNKNOWN, ANSWERED = "unknown", "answer:"
-# For the role of each preference score: the two sides that it compares.
+# Maps the role of each preference score to the roles of the two options that the score compares.
 SIDES = {PREFERENCE: ("stereotype", "anti-stereotype"), MASCULINE_PREFERENCE: ("masculine", "feminine")}
 
 
