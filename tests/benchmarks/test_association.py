@@ -314,7 +314,7 @@ def test_whole_sentences_are_asked_of_a_causal_model_as_published(gpt2: Any) -> 
 
 
 def test_whole_sentences_are_not_asked_otherwise() -> None:
-    with raises_mentioning(UnsupportedPart, "Whole sentences", "encoder-decoders"):
+    with raises_mentioning(UnsupportedPart, "whole sentences", "encoder-decoders"):
         ask("intrasentence", [WHOLE], text(word_level(), "seq2seq"), protocol="published")
     with raises_mentioning(UnsupportedPart, "whole sentences", "chat model"):
         build_choice(WHOLE)

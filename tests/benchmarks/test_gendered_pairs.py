@@ -93,7 +93,7 @@ def test_causal_models_compare_whole_sentences(gpt2: Any) -> None:
 
 
 def test_encoder_decoders_are_not_asked() -> None:
-    with raises_mentioning(UnsupportedPart, "Gendered pairs", "encoder-decoders"):
+    with raises_mentioning(UnsupportedPart, "gendered pairs", "encoder-decoders"):
         ask_items(ITEMS, "seq2seq")
 
 

@@ -149,7 +149,7 @@ def test_both_likelihoods_ask_the_same_questions() -> None:
 def test_a_pair_without_a_shared_token_is_skipped_with_a_reason(protocol: str) -> None:
     asked = ask_items([NOTHING, SAME], masked_text(), protocol)
     assert [trial.item.id for trial in asked.trials] == ["same"]
-    assert [(skip.item, skip.reason) for skip in asked.skipped] == [("nothing", "its two sentences share no token")]
+    assert [(skip.item, skip.reason) for skip in asked.skipped] == [("nothing", "the two sentences share no token")]
 
 
 def test_other_protocols_need_no_shared_tokens() -> None:
@@ -166,7 +166,7 @@ def test_other_protocols_need_no_shared_tokens() -> None:
 def test_a_sentence_of_no_token_is_skipped_with_a_reason(protocol: str) -> None:
     text = masked_text() if protocol == "aul" else causal_text(bos_token="<s>")
     (skip,) = ask_items([pair("empty", " ", "she is loud")], text, protocol).skipped
-    assert (skip.item, skip.reason) == ("empty", "one of its sentences has no token")
+    assert (skip.item, skip.reason) == ("empty", "one of the two sentences has no token")
 
 
 # Names of protocols, and models that cannot be asked

@@ -96,11 +96,11 @@ def test_show_by_target(runs: dict[str, str], monkeypatch: pytest.MonkeyPatch, c
     assert command(monkeypatch, "show", runs["even"], "--by", "target") == 0
     out = capsys.readouterr().out
     assert out.count("target ") >= 3 * 20
-    assert out.rstrip().splitlines()[-1].startswith("Single terms")
+    assert out.rstrip().splitlines()[-1].startswith("Results of single terms")
     assert command(monkeypatch, "show", runs["even"], "--by", "bias_type") == 0
     out = capsys.readouterr().out
     assert all(name in out for name in ("gender", "profession", "race"))
-    assert "Single terms" not in out
+    assert "Results of single terms" not in out
     assert command(monkeypatch, "show", runs["even"], "--by", "targt") == 2
     assert_mentions(capsys.readouterr().err, "by targt", "did you mean target?", "all, bias_type")
 

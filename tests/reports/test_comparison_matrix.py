@@ -114,8 +114,8 @@ def test_the_page_begins_with_the_summary_and_has_the_items_on_demand() -> None:
     page = render_comparison_page(six())
     assert page.index('id="summary"') < page.index('id="pair-1"')
     assert page.count("<details><summary>Table of differences") == 15
-    assert "which they disagree" not in page
+    assert "which the two sides disagree" not in page
     assert "<code>--all</code>" in page
     whole = render_comparison_page(six(), items=1, everything=True)
-    assert "which they disagree" in whole
+    assert "which the two sides disagree" in whole
     assert 'id="summary"' not in render_comparison_page(six(count=4), items=1)

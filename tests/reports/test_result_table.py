@@ -312,6 +312,6 @@ def test_language_and_part_are_never_cut_and_what_is_left_out_is_named(width: in
 @pytest.mark.parametrize(("ss", "mark"), [(81.0, "►"), (19.0, "◄")])
 def test_a_value_beyond_the_picture_is_marked_and_the_mark_explained(ss: float, mark: str) -> None:
     lines = printed(association(ss=ss, half=3.0))
-    assert sum(line.startswith(f"{mark}: outside") for line in lines) == 1
+    assert sum(line.startswith(f"{mark}: the value is outside") for line in lines) == 1
     assert sum(mark in line for line in lines) == 2
-    assert not any(": outside" in line for line in printed(association()))
+    assert not any(": the value is outside" in line for line in printed(association()))

@@ -1,4 +1,4 @@
-"""Benchmarks: one module per form of item, found in this package and by entry points `tiltmeter.benchmarks`."""
+"""Benchmarks: one module for each form of items, in this package or from entry points in `tiltmeter.benchmarks`."""
 
 from functools import cache
 
@@ -9,7 +9,7 @@ from tiltmeter.registry import find_package_objects, load_components
 
 @cache
 def get_benchmarks() -> dict[str, Benchmark]:
-    """Return a mapping from each form of items to its benchmark."""
+    """Return a dictionary from each form of items, such as "pairs", to its benchmark."""
     builtin = find_package_objects(__name__, "BENCHMARK")
     return load_components("benchmarks", builtin, Benchmark, lambda benchmark: str(benchmark.form))
 

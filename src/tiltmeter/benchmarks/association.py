@@ -52,14 +52,14 @@ WHOLE_SENTENCE = "whole-sentence"
 
 @dataclass(frozen=True, slots=True)
 class AssociationProtocol:
-    """How candidates are scored; `case` is the scoring case, used only for intersentence items with causal models."""
+    """How candidates are scored; the scoring case (`Case`) is used only for intersentence items with causal models."""
 
     name: str = "published"
     case: Case = DEFAULT_CASE
 
     @classmethod
     def parse(cls, text: str) -> "AssociationProtocol":
-        """Parse `published` or `in-context`, optionally followed by a scoring case, as in `published/c`."""
+        """Return the protocol that `text` names: `published` or `in-context`, or with a scoring case, `published/c`."""
         name, _, case = text.partition("/")
         if name not in _NAMES or (case and case not in get_args(Case)):
             raise UsageError(
@@ -80,7 +80,7 @@ class AssociationProtocol:
 
 
 def ask(part: str, items: Sequence[AssociationItem], text: Tokenizer, *, protocol: str) -> PartTrials:
-    """Turn the items of one part into questions for a model with this tokenizer."""
+    """Return the questions about the items of one part of StereoSet, for a model with the tokenizer `text`."""
     chosen = AssociationProtocol.parse(protocol)
     if part not in PARTS:
         raise UsageError(f"StereoSet has no part {part!r}; choose {' or '.join(PARTS)}.")
@@ -100,11 +100,11 @@ def ask(part: str, items: Sequence[AssociationItem], text: Tokenizer, *, protoco
     return result
 
 
-# Intrasentence
+# Functions for intrasentence items
 
 
 def _ask_blank(result: PartTrials, items: Sequence[AssociationItem], text: Tokenizer) -> None:
-    """Add trials that unmask the candidate word's tokens from left to right; the score is their mean probability."""
+    """Add questions that predict the tokens of a word from left to right; the score is their mean probability."""
     mask, mask_text = _find_blank_token(text)
     candidates = [(item, candidate) for item in items for candidate in item.candidates]
     words = text.encode([candidate.word for _, candidate in candidates])
@@ -119,7 +119,7 @@ def _ask_blank(result: PartTrials, items: Sequence[AssociationItem], text: Token
 
 
 def _ask_blank_in_context(result: PartTrials, items: Sequence[AssociationItem], text: Tokenizer) -> None:
-    """Add trials like `_ask_blank`, but take the candidate's tokens from the tokenised sentence with the candidate."""
+    """Add questions as `_ask_blank` does, but tokenise the candidate word as a part of its sentence."""
     mask, _ = _find_blank_token(text)
     single = [item for item in items if item.context.count(BLANK) == 1]
     candidates = [(item, candidate) for item in single for candidate in item.candidates]
@@ -145,7 +145,7 @@ def _add_blanks(
     text: Tokenizer,
     mask: int,
 ) -> None:
-    """Add one trial for each item.
+    """Add one trial (the questions about an item, and their scorer) for each item.
 
     `unmasked` has a list of steps for each candidate. A step is (input ids with a mask, token to predict). Candidates
     of an item often have the same input, so all steps with the same input become one question.
@@ -175,7 +175,7 @@ def _add_blanks(
 class MeanTokenScorer:
     """Score each candidate of an item by the mean probability of its tokens.
 
-    `piece_indices` has for each candidate one pair per token: (index of the answer, index in the answer).
+    `piece_indices` has, for each candidate, one pair per token: (index of the answer, index within this answer).
     """
 
     candidates: Sequence[Candidate]
@@ -192,7 +192,7 @@ class MeanTokenScorer:
 
 
 def _find_blank_token(text: Tokenizer) -> tuple[int, str]:
-    """Return id and text of the token for the missing word: the mask, or the first sentinel of an encoder-decoder."""
+    """Return the id and the text of the mask token, or of the first sentinel token of an encoder-decoder."""
     if text.kind == "masked":
         if text.mask is None:
             raise UnsupportedPart("The tokenizer has no mask token, so no word of a sentence can be masked.")
@@ -215,7 +215,7 @@ def _build_blank_question(text: Tokenizer, ids: Ids, mask: int, pieces: Sequence
 def _ask_causal_sentences(
     result: PartTrials, items: Sequence[AssociationItem], text: Tokenizer, protocol: AssociationProtocol
 ) -> None:
-    """Add trials that score a candidate by the geometric mean of the probabilities of all tokens of its sentence."""
+    """Add questions that score a candidate by the geometric mean of the probabilities of its sentence's tokens."""
     candidates = [(item, candidate) for item in items for candidate in item.candidates]
     sentences = text.encode([candidate.sentence for _, candidate in candidates])
     trials: dict[str, list[Trial]] = {}
@@ -228,10 +228,10 @@ def _ask_causal_sentences(
 
 
 def _build_likelihood_questions(text: Tokenizer, ids: tuple[int, ...], start_in_front: bool) -> Iterator[Question]:
-    """Yield questions whose answers together are the log-probabilities of every token of `ids`.
+    """Yield questions whose answers together are the log-probabilities of all tokens of `ids`.
 
-    With `start_in_front`, all tokens are conditioned on the start token. Otherwise, as in `published`, only the first
-    token is conditioned on the start token. If the tokenizer has no start token, the first token is not scored.
+    With `start_in_front`, all tokens are conditioned on the start token. Otherwise (protocol `published`), only the
+    first token is conditioned on the start token. If the tokenizer has no start token, the first token is not scored.
     """
     if text.start is None:
         yield from _build_next_token_questions(ids)
@@ -243,19 +243,19 @@ def _build_likelihood_questions(text: Tokenizer, ids: tuple[int, ...], start_in_
 
 
 def _build_next_token_questions(ids: tuple[int, ...], first: int = 1) -> Iterator[Question]:
-    """Yield a question for the log-probabilities of the tokens from index `first` on; nothing if there are none."""
+    """Yield one question for the log-probabilities of all tokens from index `first` on, if there are such tokens."""
     if wanted := tuple(zip(range(first - 1, len(ids) - 1), ids[first:], strict=True)):
         yield Question(ids, wanted)
 
 
 def _ask_whole(items: Sequence[AssociationItem], text: Tokenizer, protocol: AssociationProtocol) -> PartTrials:
-    """Return trials that score whole sentences by the geometric mean of the probabilities of their tokens."""
+    """Return questions that score whole sentences by the geometric mean of the probabilities of their tokens."""
     result = PartTrials(text.kind, WHOLE_SENTENCE)
     if text.kind == "causal":
         _ask_causal_sentences(result, items, text, protocol)
         return result
     if text.kind != "masked":
-        raise UnsupportedPart("Whole sentences have no protocol for encoder-decoders; use a masked or causal model.")
+        raise UnsupportedPart("No protocol scores whole sentences with encoder-decoders; use a masked or causal model.")
     mask, _ = _find_blank_token(text)
     candidates = [(item, candidate) for item in items for candidate in item.candidates]
     sentences = [candidate.sentence for _, candidate in candidates]
@@ -272,7 +272,7 @@ def _ask_whole(items: Sequence[AssociationItem], text: Tokenizer, protocol: Asso
     return result
 
 
-# Intersentence
+# Functions for intersentence items
 
 
 def _ask_intersentence(items: Sequence[AssociationItem], text: Tokenizer, protocol: AssociationProtocol) -> PartTrials:
@@ -281,8 +281,8 @@ def _ask_intersentence(items: Sequence[AssociationItem], text: Tokenizer, protoc
         _ask_next_sentence(result, items, text)
     elif text.kind == "masked":
         raise UnsupportedPart(
-            "The model has no next-sentence head, so it cannot score sentences that follow another one; train a head "
-            "with `tiltmeter train next-sentence`."
+            "The model has no next-sentence head, so it cannot score a sentence that follows another sentence; train a "
+            "head with `tiltmeter train next-sentence`."
         )
     elif text.kind == "causal":
         result = PartTrials("causal", protocol.full_name)
@@ -294,7 +294,7 @@ def _ask_intersentence(items: Sequence[AssociationItem], text: Tokenizer, protoc
 
 
 def _ask_next_sentence(result: PartTrials, items: Sequence[AssociationItem], text: Tokenizer) -> None:
-    """Add trials that score a candidate by the probability that it is the next sentence."""
+    """Add questions that score a candidate by the probability that it is the sentence after the context."""
     candidates = [(item, candidate) for item in items for candidate in item.candidates]
     pairs = text.encode_pairs([(item.context, candidate.sentence) for item, candidate in candidates])
     for (item, candidate), pair in zip(candidates, pairs, strict=True):
@@ -305,11 +305,14 @@ def _ask_next_sentence(result: PartTrials, items: Sequence[AssociationItem], tex
 def _ask_causal_pairs(
     result: PartTrials, items: Sequence[AssociationItem], text: Tokenizer, protocol: AssociationProtocol
 ) -> None:
-    """Add trials for one of the six cases: ratios of geometric means over the candidate, the context or both."""
+    """Add questions for one of the six scoring cases (`Case`).
+
+    Scores are geometric means over the tokens of the candidate, the context or both, or ratios of such means.
+    """
     if protocol.is_in_context:
         _require_offsets(text)
     candidates = [(item, candidate) for item in items for candidate in item.candidates]
-    contexts = [_with_final_mark(item.context) for item, _ in candidates]
+    contexts = [_add_final_full_stop(item.context) for item, _ in candidates]
     wholes = text.encode(
         [f"{context} {candidate.sentence}" for context, (_, candidate) in zip(contexts, candidates, strict=True)],
         offsets=protocol.is_in_context,
@@ -335,7 +338,7 @@ def _build_ratio_trial(
     tokenizer: Tokenizer,
     protocol: AssociationProtocol,
 ) -> Trial:
-    """Return the trial of a candidate: first the questions of the numerator, then the questions of the denominator.
+    """Return the trial of a candidate; its questions of the numerator precede its questions of the denominator.
 
     `whole_text` is the context followed by the candidate; `candidate_alone` is the candidate without the context.
     """
@@ -384,17 +387,20 @@ def _build_ratio_trial(
 def _ask_teacher_forced(
     result: PartTrials, items: Sequence[AssociationItem], text: Tokenizer, protocol: AssociationProtocol
 ) -> None:
-    """Add trials in which the candidate replaces a sentinel; the score is the geometric mean of token probabilities."""
+    """Add questions for encoder-decoders, in which the candidate sentence replaces a sentinel after the context.
+
+    The score of a candidate is the geometric mean of the probabilities of its tokens.
+    """
     sentinel, sentinel_text = _find_blank_token(text)
     candidates = [(item, candidate) for item in items for candidate in item.candidates]
-    sources = text.encode_whole([f"{_with_final_mark(item.context)} {sentinel_text}" for item, _ in candidates])
+    sources = text.encode_whole([f"{_add_final_full_stop(item.context)} {sentinel_text}" for item, _ in candidates])
     if protocol.is_in_context:
         targets = [
             (cast(int, text.decoder_start), sentinel, *encoded.ids)
             for encoded in text.encode([candidate.sentence for _, candidate in candidates])
         ]
     else:
-        # As in the released code, special tokens are written as text, and the final </s> counts as a candidate token.
+        # As in the code of Öztürk et al., special tokens are written as text, and the final </s> counts as a token.
         written = [f"{text.pad_text} {sentinel_text} {candidate.sentence}" for _, candidate in candidates]
         targets = [encoded.ids for encoded in text.encode_whole(written)]
     trials: dict[str, list[Trial]] = {}
@@ -407,12 +413,12 @@ def _ask_teacher_forced(
     _add_complete_items(result, items, trials, "a candidate sentence has no token")
 
 
-def _with_final_mark(context: str) -> str:
-    """Add a full stop to a context without final punctuation, as the released code does."""
+def _add_final_full_stop(context: str) -> str:
+    """Return the context, with a full stop if it has no final punctuation, as in the code of Öztürk et al. (2023)."""
     return context if context.endswith((".", "!", "?")) else f"{context}."
 
 
-# Shared
+# Functions for both parts
 
 
 def _require_offsets(text: Tokenizer) -> None:
@@ -437,7 +443,7 @@ def _build_scorer(
 def _add_complete_items(
     result: PartTrials, items: Sequence[AssociationItem], trials: dict[str, list[Trial]], reason: str
 ) -> None:
-    """Add the trials of items whose candidates can all be scored; skip the other items with `reason`."""
+    """Add the trials of items whose candidates can all be scored; skip the other items for the reason `reason`."""
     for item in items:
         if all(trial.questions for trial in trials[item.id]):
             result.trials += trials[item.id]
@@ -455,7 +461,7 @@ def build_choice(item: AssociationItem) -> Choice:
 
 
 def _are_alike(items: Sequence[AssociationItem]) -> bool:
-    """Return whether either all items or no items have whole sentences; one such item changes the protocol of all."""
+    """Return whether all items or no items have whole sentences; one item with them changes the protocol of all."""
     return len({item.whole for item in items}) < 2
 
 

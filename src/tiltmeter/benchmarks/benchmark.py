@@ -1,4 +1,4 @@
-"""The class `Benchmark` and the results of its function `ask`: trials and skipped items."""
+"""The class `Benchmark` and the results of its function `ask`: trials (questions about items) and skipped items."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,7 +16,7 @@ class UnsupportedPart(TiltmeterError):  # noqa: N818 - often not an error: the p
 
 
 class Score(NamedTuple):
-    """A score of one candidate or sentence of an item."""
+    """A score of one candidate or sentence of an item; `role` is, for example, "stereotype"."""
 
     candidate: str
     role: str
@@ -26,7 +26,7 @@ class Score(NamedTuple):
 class Trial(NamedTuple):
     """The questions about one candidate or item, and the function that turns their answers into scores.
 
-    `sides` may name for each question the sentence that it is about. A run needs these names to store the
+    `sides` may name, for each question, the sentence that the question is about. A run needs these names to store the
     log-probability of each token.
     """
 
@@ -45,10 +45,10 @@ class SkippedItem(NamedTuple):
 
 @dataclass(slots=True)
 class PartTrials:
-    """The trials of one part of a benchmark in one language for one model; `kind` is the head that answers.
+    """The trials of one part of a benchmark in one language for one model.
 
-    `too_long` maps item ids to numbers of tokens, for items whose questions are not built because they would need too
-    much memory.
+    `kind` is the kind of model or head that answers the questions. `too_long` maps item ids to numbers of tokens, for
+    items whose questions are not built because they would need too much memory.
     """
 
     kind: Kind
@@ -76,7 +76,7 @@ class Benchmark:
     """How items of one form become questions, and which measures apply to their scores.
 
     - `protocols` maps the names of protocols to short descriptions; the first is the default.
-    - `ask(part, items, text, protocol=…)` returns the trials; `text` is the tokenizer.
+    - `ask(part, items, text, protocol=…)` returns the trials (questions and their scorers); `text` is the tokenizer.
     - `parts(kind)` returns the parts, such as GEST's templates, in which a model of this kind is asked about each item.
       It returns no parts if the data set itself is divided into parts, or if the benchmark has no parts.
     - `perturbations` maps names to changes of an item that should not change the results.

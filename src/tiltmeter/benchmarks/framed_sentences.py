@@ -1,4 +1,4 @@
-"""GEST sentences in frames of their own language: the log-ratio of the two frames around one sentence.
+"""GEST sentences in frames: texts that quote a sentence and name its speaker, in the language of the sentence.
 
 The score is ln P(frame for a man) - ln P(frame for a woman). Both terms are sums over tokens, so the score does not
 depend on how the tokenizer divides the words. All sentences of a language have the same two frames. If one frame is
@@ -7,7 +7,7 @@ more frequent or longer than the other, all scores shift equally, and g_s does n
 - Causal models: the sum is over the tokens after the common beginning of both texts, including the final full stop.
   Without the full stop, *řekl* would also count as the beginning of *řekla*.
 - Masked models: the sum is over the tokens of the differing words, which are all masked and then revealed from left to
-  right. If each word has one token, this is the published comparison at one mask.
+  right. If each word has one token, this is the comparison at one mask in the GEST paper.
 """
 
 from collections.abc import Sequence
@@ -25,14 +25,14 @@ from tiltmeter.forms.gest import GestItem
 from tiltmeter.questions import EncodedText, Question, Tokenizer, count_common_prefix
 
 FRAMED = "frames"
-BEFORE = "in its frames the speaker precedes the sentence, which a causal model has not read yet"
+BEFORE = "the frames name the speaker before the sentence, which a causal model has not read at that point"
 NO_FRAME = "the item has no frames"
 
 
 def ask_framed(items: Sequence[GestItem], text: Tokenizer) -> PartTrials:
-    """Turn sentences into questions about their two frames, for a masked or causal model."""
+    """Return questions that compare the two frames of each sentence, for a masked or causal model."""
     if text.kind == "seq2seq":
-        raise UnsupportedPart("Frames have no protocol for encoder-decoders; use a masked or causal model.")
+        raise UnsupportedPart("No protocol scores frames with encoder-decoders; use a masked or causal model.")
     result = PartTrials(text.kind, FRAMED)
     result.skipped += [SkippedItem(item.id, NO_FRAME) for item in items if not item.male_frame]
     framed = [(item, _fill_frames(item)) for item in items if item.male_frame]
@@ -88,7 +88,7 @@ def _ask_masked(result: PartTrials, framed: Sequence[tuple[GestItem, FrameWords]
 
 
 def _build_reveal_questions(whole: EncodedText, first: int, last: int, mask: int) -> tuple[Question, ...]:
-    """Return a question for each index in [first, last); the tokens from this index up to `last` are masked."""
+    """Return a question for each token index in [first, last); the tokens from this index up to `last` are masked."""
     return tuple(
         Question((*whole.ids[:index], *(mask,) * (last - index), *whole.ids[last:]), ((index, whole.ids[index]),))
         for index in range(first, last)

@@ -1,4 +1,4 @@
-"""Log-ratios of a masculine to a feminine wording, for GEST, its gendered translations and WinoBias.
+"""Log-ratios of a masculine to a feminine wording, for GEST, the gendered translations of GEST, and WinoBias.
 
 A score is ln P(masculine) - ln P(feminine). If the wordings differ in several tokens, the score is the mean over these
 tokens.
@@ -46,9 +46,9 @@ def find_differing_positions(male: Sequence[int], female: Sequence[int]) -> list
 def build_masked_questions(
     male: tuple[int, ...], female: tuple[int, ...], positions: Sequence[int], mask: int
 ) -> tuple[Question, ...]:
-    """Build one question with all differing positions masked; it asks for the tokens of both wordings there.
+    """Return one question in which all differing positions are masked; it asks for the tokens of both wordings.
 
-    The values of both wordings come from the same distributions. Their normalisers cancel, so logits suffice.
+    The question asks for logits: both tokens of a position are from one distribution, so its normaliser cancels.
     """
     ids = tuple(mask if position in positions else token for position, token in enumerate(male))
     wanted = [(position, wording[position]) for wording in (male, female) for position in positions]
@@ -58,7 +58,7 @@ def build_masked_questions(
 def build_continuation_questions(
     prefix: tuple[int, ...], male: tuple[int, ...], female: tuple[int, ...], source: tuple[int, ...] = ()
 ) -> tuple[Question, ...]:
-    """Build questions for the tokens of each wording after `prefix`; `source` is the input of the encoder, if any."""
+    """Return questions for the tokens of each wording after `prefix`; `source` is the input of the encoder, if any."""
     last = len(prefix) - 1
     if len(male) == len(female) == 1:
         return (Question(prefix, ((last, male[0]), (last, female[0])), source, want=WantedQuantity.LOGIT),)
@@ -75,11 +75,11 @@ def build_continuation_questions(
 def build_log_ratio_trial(
     item: Item, words: str, questions: tuple[Question, ...], *, whole: bool = False, first: int = 1
 ) -> Trial:
-    """Build a trial from the questions of the masculine wording, followed by those of the feminine wording.
+    """Return a trial (questions and their scorer) that compares a masculine with a feminine wording.
 
     By default, both wordings must have the same number of tokens, and their mean log-probabilities are compared. With
-    `whole`, the sums of log-probabilities are compared, and the wordings may differ in length. The first `first`
-    questions belong to the masculine wording.
+    `whole`, the sums of log-probabilities are compared, and the wordings may differ in length: then the first `first`
+    questions belong to the masculine wording, and the others to the feminine wording.
     """
 
     def score(answers: Sequence[Answer]) -> list[Score]:
@@ -96,7 +96,10 @@ def build_log_ratio_trial(
 def ask_masked_wordings(
     result: PartTrials, items: Sequence[Item], words: Sequence[str], wordings: Sequence[list[str]], text: Tokenizer
 ) -> None:
-    """Add one trial per item; it masks the differing tokens and compares the masculine with the feminine tokens."""
+    """Add a trial for each item: the differing tokens are masked, and masculine and feminine tokens are compared.
+
+    `wordings` are two lists: the masculine texts and the feminine texts of the items.
+    """
     mask = require_mask(text)
     for item, name, male, female in zip(items, words, *map(text.encode_whole, wordings), strict=True):
         if len(male.ids) != len(female.ids):
@@ -111,7 +114,10 @@ def ask_masked_wordings(
 def ask_whole_sentences(
     result: PartTrials, items: Sequence[GenderedWordings], words: Sequence[str], text: Tokenizer
 ) -> None:
-    """Add one trial per item; it compares the probabilities of the two sentences. `words` are the differing words."""
+    """Add a trial for each item that compares the probabilities of the two sentences.
+
+    `words` are the differing words of each item.
+    """
     sentences = [item.male for item in items], [item.female for item in items]
     encoded = (*map(text.encode_whole, sentences), *map(text.encode, sentences))
     for item, name, male, female, own_male, own_female in zip(items, words, *encoded, strict=True):
@@ -126,7 +132,7 @@ def ask_whole_sentences(
 
 
 def _build_likelihood_question(whole: EncodedText, own: EncodedText, text: Tokenizer) -> Question:
-    """Build the question for all tokens of a sentence; without a start token, the first token is not asked for."""
+    """Return the question for all tokens of a sentence; without a start token, the first token is not scored."""
     positions = find_text_positions(whole, own)
     # Without a preceding token, the first token has no probability. This does not matter if both sentences begin with
     # the same token.
@@ -145,4 +151,4 @@ def require_mask(text: Tokenizer) -> int:
 def reject_other_protocols(benchmark: str, protocol: str) -> None:
     """Raise a UsageError for any protocol except the published one."""
     if protocol != PROTOCOL:
-        raise UsageError(f"{protocol!r} is not a protocol of {benchmark}; use {PROTOCOL}, the only one.")
+        raise UsageError(f"{protocol!r} is not a protocol of {benchmark}; the only protocol is {PROTOCOL}.")

@@ -31,10 +31,10 @@ NOT_ONE_TOKEN = "the two sentences do not differ in exactly one token of this mo
 
 
 def ask(part: str, items: Sequence[GenderedPairItem], text: Tokenizer, *, protocol: str) -> PartTrials:  # noqa: ARG001
-    """Turn the pairs that pass the filters into questions for a masked or causal model."""
+    """Return questions about the pairs that pass the filters, for a masked or causal model."""
     reject_other_protocols("GEST's pairs", protocol)
     if text.kind == "seq2seq":
-        raise UnsupportedPart("Gendered pairs have no protocol for encoder-decoders; use a masked or causal model.")
+        raise UnsupportedPart("No protocol scores gendered pairs with encoder-decoders; use a masked or causal model.")
     result = PartTrials("masked", PROTOCOL) if text.kind == "masked" else PartTrials("causal", WHOLE_SENTENCE)
     accepted = []
     seen: set[tuple[str, str]] = set()

@@ -3,10 +3,10 @@
 Each sentence is quoted in up to four templates, and the score is the log-ratio of the masculine to the feminine word
 for its speaker (Pikuliak et al. 2024, Table 2). For masked models, this word is masked. Causal models predict the word
 from the text before it, so only templates 3 and 4 apply. Encoder-decoders predict the word in place of a sentinel; the
-paper does not contain encoder-decoders.
+paper has no results for encoder-decoders.
 
 If both words have the same number of tokens, the means over their tokens are compared; otherwise the item is skipped.
-Sentences in other languages have their own frames (see `framed_sentences`).
+Sentences in other languages than English have frames instead of templates (see `framed_sentences`).
 """
 
 from collections.abc import Sequence
@@ -71,7 +71,7 @@ def list_parts(kind: Kind) -> tuple[str, ...]:
 
 
 def ask(part: str, items: Sequence[GestItem], text: Tokenizer, *, protocol: str) -> PartTrials:
-    """Turn sentences in the template `part` into questions for a model with this tokenizer."""
+    """Return questions about sentences in the template `part`, for a model with the tokenizer `text`."""
     reject_other_protocols("GEST", protocol)
     if part == FRAME:
         return ask_framed(items, text)
@@ -79,16 +79,16 @@ def ask(part: str, items: Sequence[GestItem], text: Tokenizer, *, protocol: str)
         raise UsageError(f"GEST has no part {part!r}; choose one of {', '.join((*TEMPLATES, FRAME))}.")
     if any(item.language != "en" for item in items):
         raise UnsupportedPart(
-            "The templates are English. For other languages use eurogest or your own data with `male_frame` and "
-            "`female_frame`, or gendered pairs: gest-pairs, or your own from `tiltmeter make new --pairs`."
+            "The templates are English. For other languages use eurogest, your own data with `male_frame` and "
+            "`female_frame`, or gendered pairs (gest-pairs, or your own pairs from `tiltmeter make new --pairs`)."
         )
     if text.kind == "masked":
         return _ask_masked(TEMPLATES[part], items, text)
     if text.kind == "causal":
         if part not in _AFTER_THE_SENTENCE:
             raise UnsupportedPart(
-                f"{part} cannot be measured with a causal model: its word comes before the sentence, so the model "
-                "would predict the word without having read the sentence."
+                f"{part} cannot be measured with a causal model: the word for the speaker comes before the sentence, "
+                "so the model would predict this word without having read the sentence."
             )
         return _ask_causal(TEMPLATES[part], items, text)
     return _ask_sentinel(TEMPLATES[part], items, text)
@@ -144,7 +144,7 @@ def _ask_sentinel(template: SpeakerTemplate, items: Sequence[GestItem], text: To
 
 
 def build_choice(item: GestItem) -> Choice:
-    """Return the item as a choice between two speakers; wordings of the instruction may use other words for them."""
+    """Return the item as a choice between "a man" and "a woman"; some wordings of the prompt use other words."""
     if item.language != "en":
         raise UnsupportedPart(
             "Chat models are asked about the speaker of English sentences only; for other languages use gest-pairs."

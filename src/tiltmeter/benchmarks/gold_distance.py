@@ -10,7 +10,7 @@ def compute_gold_distance(log_prob: ArrayLike) -> NDArray[np.float64]:
     """Return the Jensen-Shannon distance (base 2) of a distribution to the one-hot distribution of the gold token.
 
     `log_prob` is ln p, where p is the gold token's probability. The distance depends only on p. It is the square root
-    of Eq. 3 of the paper, (p log2 p - (1 + p) log2(1 + p) + 2) / 2. This formula loses precision for p near 1.
+    of Eq. 3 of Steinborn et al., (p log2 p - (1 + p) log2(1 + p) + 2) / 2. This formula loses precision for p near 1.
     Therefore the code uses an equivalent formula with r = 1 - p: (p log2 p + r - (2 - r) log2(1 - r/2)) / 2. All its
     terms are of order r.
 

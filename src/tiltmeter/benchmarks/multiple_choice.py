@@ -6,9 +6,9 @@ A causal model gets the prompt
     Question: …
     Answer:
 
-in the language of the item (`forced_choice/languages`). Each of the three answers is scored as the continuation of the
-prompt. The prompt does not list the answers, as in common evaluation harnesses. The model's answer is the answer with
-the highest score; if several scores are highest, each of these answers gets an equal share.
+in the language of the item (`forced_choice/languages`). As in common evaluation harnesses, the prompt does not list the
+answers, and each of the three answers is scored as the continuation of the prompt. The model's answer is the answer
+with the highest score; if several answers have the highest score, each of them gets an equal share.
 
 - `likelihood` (also `published`): the log-likelihood of the answer.
 - `likelihood-per-character`: the log-likelihood divided by the number of characters, because short answers are more
@@ -47,12 +47,12 @@ PROTOCOLS = {
     PER_CHARACTER: f"`{LIKELIHOOD}` divided by the number of characters of the answer",
 }
 
-_NO_TOKEN = "one of its answers has no token"
-_SAME = "two of its answers have the same text"
+_NO_TOKEN = "one of the three answers has no token"
+_SAME = "two of the three answers have the same text"
 
 
 def ask(part: str, items: Sequence[MultipleChoiceItem], text: Tokenizer, *, protocol: str) -> PartTrials:
-    """Turn the items of one part into questions for a model with this tokenizer."""
+    """Return the questions about the items of one part, for a model with the tokenizer `text`."""
     del part  # the prompts do not depend on the part
     if protocol not in PROTOCOLS:
         raise UsageError(
@@ -113,7 +113,7 @@ def _find_leading_tokens(text: Tokenizer, written: str) -> Ids:
 
 
 def _build_sentinel_questions(items: Sequence[MultipleChoiceItem], text: Tokenizer) -> Iterator[Question]:
-    """Yield a question for each answer in place of a sentinel after the prompt."""
+    """Yield a question for each answer, which the decoder predicts in place of a sentinel token after the prompt."""
     if text.sentinel is None or text.decoder_start is None:
         raise UnsupportedPart(
             "The tokenizer has no sentinel <extra_id_0>, so the model was not trained to fill blanks like T5."

@@ -55,7 +55,7 @@ _PROTOCOLS_BY_KIND: Final[Mapping[Kind, tuple[str, ...]]] = {
     "seq2seq": (LIKELIHOOD, LIKELIHOOD_SHARED),
 }
 PROTOCOLS = {
-    PUBLISHED: f"masked: masks each token that both sentences share in turn; others: `{LIKELIHOOD}`",
+    PUBLISHED: f"masked: masks in turn each token that both sentences share; causal, seq2seq: `{LIKELIHOOD}`",
     WITHIN_WORD: f"masked: `{PUBLISHED}`, with the later tokens of the word masked too (Kauf and Ivanova 2023)",
     AUL: "masked: the mean over all tokens of the sentence, without masks (Kaneko and Bollegala 2022)",
     AULA: f"masked: `{AUL}`, weighted by attention",
@@ -63,16 +63,16 @@ PROTOCOLS = {
     LIKELIHOOD_SHARED: "causal, seq2seq: the log-likelihood of the tokens that both sentences share",
 }
 
-_NOTHING_SHARED = "its two sentences share no token"
-_EMPTY = "one of its sentences has no token"
-_NOT_ALIGNED = "its two sentences are too long and repetitive to find their shared tokens"
+_NOTHING_SHARED = "the two sentences share no token"
+_EMPTY = "one of the two sentences has no token"
+_NOT_ALIGNED = "the two sentences are too long and repetitive to find the tokens that they share"
 # The maximum number of tokens in a sentence whose tokens are masked one by one. The memory for its masked copies
 # grows with the square of this number.
 _LONGEST_MASKED = 4_096
 
 
 def ask(part: str, items: Sequence[PairItem], text: Tokenizer, *, protocol: str) -> PartTrials:
-    """Turn pairs into questions for a model with this tokenizer."""
+    """Return the questions about sentence pairs, for a model with the tokenizer `text`."""
     del part  # data sets of pairs are not divided into parts
     name = _select_protocol(protocol, text.kind)
     result = PartTrials(text.kind, name)
@@ -96,15 +96,15 @@ def _select_protocol(name: str, kind: Kind) -> str:
     return name
 
 
-# Masked models
+# Functions for masked models
 
 
 @dataclass(frozen=True, slots=True)
 class _Sentence:
     """The input of a masked model for a sentence.
 
-    `text` has the positions of the sentence's tokens without special tokens. `words` has the word index of each token;
-    it is empty if the protocol does not need word indices.
+    `text` is the range of positions of the sentence's tokens, without special tokens. `words` has the index of the word
+    to which each token belongs; it is empty if the protocol does not need words.
     """
 
     ids: tuple[int, ...]
@@ -124,7 +124,7 @@ class _Sentence:
 
 
 def _ask_masked(result: PartTrials, items: Sequence[PairItem], text: Tokenizer, *, within_word: bool) -> None:
-    """Add trials with one question for each shared token in each sentence; the token is masked."""
+    """Add a trial for each pair; in its questions, each token that both sentences share is masked in turn."""
     if text.mask is None:
         raise UnsupportedPart("The tokenizer has no mask token, so no token of a sentence can be masked.")
     if within_word and not text.has_offsets:
@@ -162,7 +162,7 @@ def _build_masked_scorer(item: PairItem) -> Callable[[Sequence[Answer]], list[Sc
             _build_sentence_score(item, "less", "hits_less", hits_less),
             Score(item.id, "shared_tokens", float(table.shape[1])),
             Score(item.id, "s_jsd", distance),
-            # 1 if the model predicts `more` better; a tie counts as 0, as in the released code.
+            # 1 if the model predicts `more` better; a tie counts as 0, as in the code of Steinborn et al. (2022).
             Score(item.id, "b_s_jsd", float(distance < 0)),
         ]
 
@@ -170,7 +170,7 @@ def _build_masked_scorer(item: PairItem) -> Callable[[Sequence[Answer]], list[Sc
 
 
 def _ask_unmasked(result: PartTrials, items: Sequence[PairItem], text: Tokenizer, *, attention: bool) -> None:
-    """Add trials with one question for each sentence; no token is masked."""
+    """Add a trial for each pair, with one question for each sentence; no token is masked."""
     want = WantedQuantity.LOG_PROB_AND_ATTENTION if attention else WantedQuantity.LOG_PROB
     for item, more, less in _encode_sentences(items, text, words=False):
         if not more.text or not less.text:
@@ -187,7 +187,7 @@ def _build_unmasked_scorer(item: PairItem, attention: bool) -> Callable[[Sequenc
     def sentence_score(answer: Answer) -> float:
         numbers = answer.astype(np.float64)
         if attention:
-            # The attention weights are not normalised, as in the paper's definition and in the released code.
+            # The attention weights are not normalised, as in the paper and the code of Kaneko and Bollegala (2022).
             log_probs, weights = numbers.reshape(2, -1)
             numbers = log_probs * weights
         return float(numbers.mean())
@@ -216,11 +216,14 @@ def _encode_sentences(
     return zip(items, sentences[::2], sentences[1::2], strict=True)
 
 
-# Causal and encoder-decoder models
+# Functions for causal and encoder-decoder models
 
 
 def _ask_likelihood(result: PartTrials, items: Sequence[PairItem], text: Tokenizer, *, only_shared: bool) -> None:
-    """Add trials with one question for each sentence; both protocols ask the same question and can reuse the answer."""
+    """Add a trial for each pair, with one question for each sentence.
+
+    Both likelihood protocols ask the same questions, so they share stored answers.
+    """
     lead, source = _build_lead(text)
     texts = [sentence for item in items for sentence in (item.more, item.less)]
     encoded = [(*lead, *sentence.ids) for sentence in text.encode(texts)]
@@ -255,7 +258,7 @@ def _find_shared_after(lead: int, more: Ids, less: Ids) -> list[tuple[int, int]]
 
 
 def _build_lead(text: Tokenizer) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Return the tokens before a sentence, and the encoder's input: a sentinel; empty for models without an encoder."""
+    """Return the tokens before a sentence, and the input of the encoder (empty for models without an encoder)."""
     if text.kind == "causal":
         if text.start is None:
             raise UnsupportedPart(
@@ -298,16 +301,16 @@ def _build_likelihood_scorer(
     return score
 
 
-# Shared
+# Functions for all models
 
 
 def _build_sentence_score(item: PairItem, sentence: str, role: str, score: float) -> Score:
-    """Return a score of one of the two sentences; its id is the item's id with the suffix `/more` or `/less`."""
+    """Return a score of one sentence of a pair; the id of the score is `ITEM/more` or `ITEM/less`."""
     return Score(f"{item.id}/{sentence}", role, float(score))
 
 
 def drop_final_character(item: PairItem) -> PairItem:
-    """Remove the last character of both sentences, usually a full stop (Steinborn et al. 2022, Table 3).
+    """Return the pair without the last character of both sentences, usually a full stop (Steinborn et al., Table 3).
 
     >>> drop_final_character(PairItem("knit", "en", "gender", "stereo", "She knits.", "He knits.")).more
     'She knits'

@@ -3,7 +3,7 @@
 no-final-punctuation    remove the punctuation at the end of sentences
 lower-case              convert all letters to lower case
 quoted                  put sentences in quotation marks
-other-names             replace listed given names by others of the same gender
+other-names             replace given names by other names of the same gender, from a list for each language
 """
 
 import re
@@ -23,7 +23,7 @@ _WORD = re.compile(r"\w+")
 
 
 def build_perturbations(form: str, names: Sequence[str]) -> dict[str, Callable[[Any], Any]]:
-    """Return a mapping from the names of perturbations to functions that change an item of this form."""
+    """Return a dictionary from the names of perturbations to functions that return a changed item of this form."""
     return {name: _apply_to_items(form, _CHANGES[name]) for name in names}
 
 
@@ -38,7 +38,7 @@ def _apply_to_items(form: str, change: _Change) -> Callable[[Any], Any]:
 
 
 def remove_final_punctuation(text: str, _language: str, kind: str) -> str:
-    """Remove the punctuation at the end of a sentence.
+    """Return a sentence or context without its final punctuation; return other kinds of text, such as words, unchanged.
 
     >>> remove_final_punctuation("She knits...", "en", "sentence"), remove_final_punctuation("Mr.", "en", "word")
     ('She knits', 'Mr.')
@@ -52,7 +52,7 @@ def remove_final_punctuation(text: str, _language: str, kind: str) -> str:
 
 
 def to_lower_case(text: str, language: str, _kind: str) -> str:
-    """Convert a text to lower case, except the placeholder BLANK.
+    """Return a text in lower case, except the placeholder BLANK.
 
     >>> to_lower_case("Mrs. Lee was BLANK.", "en", "context"), to_lower_case("IŞIK İYİ", "tr", "sentence")
     ('mrs. lee was BLANK.', 'ışık iyi')
@@ -67,7 +67,7 @@ def _lower_letters(text: str, language: str) -> str:
 
 
 def quote_sentence(text: str, language: str, kind: str) -> str:
-    """Put a sentence in the quotation marks of its language.
+    """Return a sentence or context in the quotation marks of its language; return other kinds of text unchanged.
 
     >>> quote_sentence("She knits.", "en", "sentence"), quote_sentence("Sie strickt.", "de", "sentence")
     ('“She knits.”', '„Sie strickt.“')
@@ -79,7 +79,9 @@ def quote_sentence(text: str, language: str, kind: str) -> str:
 
 
 def replace_names(text: str, language: str, _kind: str) -> str:
-    """Replace each listed given name by the next name of the same gender in the list.
+    """Return a text in which each given name is replaced by the next name of the same gender in the list of names.
+
+    The list contains the given names of the language; other names are not replaced.
 
     >>> replace_names("Mary saw John.", "en", "sentence")
     'Linda saw James.'

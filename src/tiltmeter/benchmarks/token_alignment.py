@@ -12,8 +12,8 @@ def find_shared_positions(first: Sequence[int], second: Sequence[int]) -> list[t
 
     `difflib` with its default settings finds the blocks, as in the released code of CrowS-Pairs and of S_JSD.
     Therefore, in sequences of 200 tokens or more, a block cannot start with a token that makes up more than 1% of the
-    sequence, and the result can depend on the order of the two sequences. Raises a `MatchingLimitError` if they are too
-    long and repetitive.
+    sequence, and the result can depend on the order of the two sequences. A `MatchingLimitError` is raised if the
+    sequences are too long and repetitive.
 
     >>> find_shared_positions([7, 1, 2, 3], [8, 9, 1, 2, 5])
     [(1, 2), (2, 3)]
@@ -39,7 +39,7 @@ def find_text_positions(whole: EncodedText, alone: EncodedText) -> range:
 
 
 def find_tokens_between(whole: EncodedText, start: int, end: int) -> tuple[int, int]:
-    """Return the range (first, end) of tokens that cover the characters [start, end); (0, 0) if no token does.
+    """Return the range (first, end) of the tokens that cover the characters [start, end), or (0, 0) if there are none.
 
     >>> find_tokens_between(EncodedText((101, 7, 8, 102), ((0, 0), (0, 3), (3, 5), (0, 0))), 3, 5)
     (2, 3)

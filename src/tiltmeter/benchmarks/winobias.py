@@ -30,7 +30,7 @@ _PRONOUNS = {("he", "she"), ("his", "her"), ("him", "her"), ("himself", "herself
 
 
 def find_pronouns(item: WinoBiasItem) -> list[tuple[str, str]] | None:
-    """Return the pairs of pronouns in which the sentences differ; None if other words differ or no word differs."""
+    """Return the pairs of pronouns in which the two sentences differ; None if other words differ or no word differs."""
     if len(item.male.split()) != len(item.female.split()):
         return None
     words = [
@@ -45,10 +45,10 @@ def _normalise_word(word: str) -> str:
 
 
 def ask(part: str, items: Sequence[WinoBiasItem], text: Tokenizer, *, protocol: str) -> PartTrials:  # noqa: ARG001
-    """Turn the sentences of one part into questions for a masked or causal model."""
+    """Return the questions about the sentences of one part, for a masked or causal model."""
     reject_other_protocols("WinoBias", protocol)
     if text.kind == "seq2seq":
-        raise UnsupportedPart("WinoBias has no protocol for encoder-decoders; use a masked or causal model.")
+        raise UnsupportedPart("No protocol scores WinoBias with encoder-decoders; use a masked or causal model.")
     result = PartTrials("masked", PROTOCOL) if text.kind == "masked" else PartTrials("causal", WHOLE_SENTENCE)
     pronouns = [(item, find_pronouns(item)) for item in items]
     result.skipped += [SkippedItem(item.id, NOISE) for item, pairs in pronouns if pairs is None]

@@ -23,7 +23,7 @@ from tiltmeter.reports.summary_rows import SummaryRow, build_summary_rows
 from tiltmeter.reports.verdict_text import Headline, RowVerdict, build_headlines, list_summary_verdicts, list_verdicts
 from tiltmeter.runs.sample_notes import list_sample_notes
 
-MOST_TERMS = 1_000  # maximum number of rows in the table of target terms
+MOST_TERMS = 1_000  # maximum number of rows in the table of target terms, such as "nurse"
 MOST_NUMBERS = 600  # maximum number of rows in the table of all numbers; `tiltmeter show --csv` prints every row
 
 
@@ -37,7 +37,7 @@ class CompiledFigure:
 
 @dataclass(frozen=True, slots=True)
 class BenchmarkSection:
-    """The section of a report on one benchmark."""
+    """The section of a report with the results of one benchmark."""
 
     name: str
     slug: str
@@ -49,7 +49,7 @@ class BenchmarkSection:
     companions: list[tuple[str, str]]  # (name, meaning) of the other measures in the summary table
     figures: list[CompiledFigure]
     overviews: list[LanguageOverview] = field(default_factory=list)  # empty if there are few languages
-    undefined: list[str] = field(default_factory=list)  # messages about measures that are undefined for the scores
+    undefined: list[str] = field(default_factory=list)  # notes on measures that cannot be computed from the scores
     terms: list[SummaryRow] = field(default_factory=list)
     numbers: list[Record] = field(default_factory=list)
     more_numbers: int = 0
@@ -73,9 +73,9 @@ def build_sections(combined: CombinedRuns) -> list[BenchmarkSection]:
         ]
         section = _build_section(name, slug, records, figures, list(dict.fromkeys(samples)))
         section = replace(
-            section, undefined=_list_undefined(data.scores, combined.modules.get(name)), failures=failures
+            section, undefined=_list_undefined_measures(data.scores, combined.modules.get(name)), failures=failures
         )
-        sections.append(_with_controls(section, combined.records))
+        sections.append(_add_controls(section, combined.records))
     return sections
 
 
@@ -91,8 +91,8 @@ def _draw_figures(data: FigureData) -> tuple[list[CompiledFigure], list[str]]:
     return figures, failures
 
 
-def _with_controls(section: BenchmarkSection, records: Sequence[Record]) -> BenchmarkSection:
-    """Return the section with the results of its control data sets.
+def _add_controls(section: BenchmarkSection, records: Sequence[Record]) -> BenchmarkSection:
+    """Return a copy of the section with the results of the benchmark's control data sets.
 
     The first control that may explain the bias is added to the headline.
     """
@@ -107,7 +107,7 @@ def _with_controls(section: BenchmarkSection, records: Sequence[Record]) -> Benc
     )
 
 
-def _list_undefined(scores: pd.DataFrame, module: str | None) -> list[str]:
+def _list_undefined_measures(scores: pd.DataFrame, module: str | None) -> list[str]:
     if module is None or scores.empty or not is_measure_module(module):
         return []
     return collect_notes(module, scores.dropna(axis="columns", how="all"))
@@ -139,7 +139,7 @@ def _build_section(
         measure=measure.name if measure else "",
         meaning=measure.meaning if measure else "",
         headline=next(iter(build_headlines(rows, samples)), None),
-        lines=lines if overviews else _with_parts(summary, list_verdicts(rows), companions),
+        lines=lines if overviews else _add_part_rows(summary, list_verdicts(rows), companions),
         overviews=overviews,
         companions=[(name, get_measure(name).meaning) for name in companions],
         figures=figures,
@@ -149,10 +149,10 @@ def _build_section(
     )
 
 
-def _with_parts(
+def _add_part_rows(
     summary: Sequence[RowVerdict], rows: Sequence[RowVerdict], companions: Sequence[str]
 ) -> list[SummaryRow]:
-    """Return the rows of the summary table; each pooled row is followed by the rows of its parts."""
+    """Return the rows of the summary table; each row over all parts is followed by one row for each single part."""
     in_summary = {id(v.row) for v in summary}
     ordered: list[tuple[RowVerdict, bool]] = []
     for pooled in summary:
@@ -174,14 +174,17 @@ def _compile_figure(figure: Figure) -> CompiledFigure:
 
 
 def _build_slug(name: str, taken: Sequence[str]) -> str:
-    """Return a name of letters, digits and hyphens for links and files; it differs from all names in `taken`."""
+    """Return a short form of `name` for links and files (a-z, 0-9, hyphens) that differs from all slugs in `taken`."""
     plain = re.sub(r"[^a-z0-9]+", "-", name.rsplit("/", 1)[-1].lower().removesuffix(".jsonl")).strip("-")[:40]
     slug = plain or "benchmark"
     return slug if slug not in taken else f"{slug}-{len(taken) + 1}"
 
 
 def pack_figures(sections: Sequence[BenchmarkSection]) -> str:
-    """Return all charts as JSON for an HTML script element; `<`, `>` and `&` are escaped."""
+    """Return a JSON object of the Vega specifications of all charts, for an HTML script element.
+
+    The keys are the ids of the charts. `<`, `>` and `&` are escaped.
+    """
     charts = {
         f"{section.slug}-{compiled.figure.slug}-{number}": vega
         for section in sections

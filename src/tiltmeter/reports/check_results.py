@@ -67,19 +67,19 @@ def list_notes(verdicts: Sequence[RuleVerdict]) -> list[str]:
         model = "no worse than the baseline" if verdicts[0].rule.kind == "no-worse-than" else "without bias"
         lines.append(
             f"A model {model} passes{rows} this rule with probability {_format_probability(together)} "
-            "at this number of items."
+            "with the present number of items."
         )
         needed = [verdict.needed for verdict in verdicts if verdict.even is not None]
         most = None if None in needed else max(count for count in needed if count is not None)
         if together < WANTED_POWER and most is not None:
             lines.append(f"With {most:,} items per row, each row would pass with probability {WANTED_POWER:.0%}.")
         elif together < WANTED_POWER:
-            lines.append("No number of items would change that: the limit is at the ideal or beyond it.")
+            lines.append("No number of items would raise it enough: the limit is the ideal value, or even stricter.")
     return lines
 
 
 def print_rule_plan(verdicts: Sequence[RuleVerdict], console: Console) -> None:
-    """Print the number of items that each rule needs; do not print whether the rules pass."""
+    """Print the number of items with which an unbiased model would probably pass each rule, but no verdicts."""
     table = create_table(console, padding=(0, 1))
     for name in ("rule", "checked"):
         table.add_column(name, overflow="fold")
@@ -93,9 +93,9 @@ def print_rule_plan(verdicts: Sequence[RuleVerdict], console: Console) -> None:
     console.print(table)
     console.print(
         Text(
-            f"{_UNBIASED}: the probability that a model without bias (for a baseline: a model that is no worse) passes "
-            "the rule with n items, estimated from the standard errors of this run. It is not given for measures such "
-            "as LMS, whose ideal is an end of the scale.",
+            f"{_UNBIASED}: the probability that a model without bias (for a rule with a baseline: a model that is no "
+            "worse than the baseline) passes the rule with n items, estimated from the standard errors of this run. It "
+            "is not given for measures such as LMS, whose ideal value is an end of the scale.",
             style="dim",
         )
     )
@@ -120,20 +120,20 @@ def summarize_verdicts(verdicts: Sequence[RuleVerdict]) -> str:
         rest = f", {unsure} of them with too few items to be certain" if unsure else ""
         return f"Passed: {len(verdicts)} of {len(verdicts)} checks{rest}."
     few = sum(verdict.outcome == "not shown" for verdict in failed)
-    hint = f" For {few} the interval contains the limit: with more items the rule might pass." if few else ""
+    hint = f" In {few} of them, the interval contains the limit; with more items, they might pass." if few else ""
     return f"Failed: {len(failed)} of {len(verdicts)} checks.{hint}"
 
 
 def describe_strictness(lenient: bool) -> str:
-    """Return sentences that say which end of the interval was compared with the limit."""
+    """Return two sentences that say which end of the confidence interval was compared with the limit of a rule."""
     if lenient:
         return (
-            "Lenient: a rule fails only if the whole 95% interval breaks it. A maximum is judged on the lower end, a "
-            "minimum on the upper."
+            "Lenient: a rule fails only if the whole 95% interval breaks it. The lower end of the interval is compared "
+            "with a maximum, the upper end with a minimum."
         )
     return (
-        "Strict: a rule passes only if the whole 95% interval meets it. A maximum is judged on the upper end, a "
-        "minimum on the lower."
+        "Strict: a rule passes only if the whole 95% interval meets it. The upper end of the interval is compared "
+        "with a maximum, the lower end with a minimum."
     )
 
 

@@ -15,7 +15,7 @@ from tiltmeter.runs.manifest import Manifest
 from tiltmeter.runs.measurement import find_measure_modules
 from tiltmeter.runs.result import Result
 
-# Display names of the model that is part of the package.
+# Display names of the model that is shipped with Tiltmeter.
 _DISPLAY_NAMES = {
     "embedded": "SmolLM2-135M-Instruct (embedded, Q4_1)",
     "chat:embedded": "SmolLM2-135M-Instruct (embedded, Q4_1, chat)",
@@ -26,19 +26,19 @@ _REPEATED = ("model", "benchmark", "part", "language", "protocol", "role")
 
 @dataclass(frozen=True, slots=True)
 class CombinedRuns:
-    """The combined content of several runs. `runs` are pairs of a run's name and its manifest."""
+    """The combined content of several runs. `runs` are pairs (name of the run, manifest)."""
 
     records: list[Record]
     scores: pd.DataFrame
     runs: list[tuple[str, Manifest]]
-    benchmarks: dict[str, str]  # the display name of each benchmark
+    benchmarks: dict[str, str]  # names in the runs → display names
     modules: dict[str, str]  # the measure module of each benchmark; keys are display names
     answers: pd.DataFrame | None = None  # the replies of chat models
     tokens: pd.DataFrame | None = None  # the log-probabilities of the tokens in sentence pairs
 
 
 def combine_runs(results: Sequence[tuple[str, Result]]) -> CombinedRuns:
-    """Combine named runs.
+    """Return the combined records and tables of several runs; `results` are pairs (name of the run, result).
 
     If a model was measured several times on the same benchmark, part and language, the name of the protocol is added to
     the name of the model. If the protocols are not all different, the name of the run is added instead. A UsageError is
@@ -74,7 +74,10 @@ def combine_runs(results: Sequence[tuple[str, Result]]) -> CombinedRuns:
 
 
 def label_records(runs: Sequence[tuple[str, Sequence[Record]]]) -> list[Record]:
-    """Return the records of all runs with display names of models and benchmarks; `runs` are (name, records)."""
+    """Return the records of all runs with display names of models and benchmarks.
+
+    `runs` are pairs (name of the run, records).
+    """
     names = _build_display_names(runs)
     return [
         _label_record(record, names.model(number, record.model, record.protocol), names.benchmarks[record.benchmark])
@@ -124,9 +127,9 @@ def _reject_mixed(results: Sequence[tuple[str, Result]]) -> None:
 def _rename_table(
     table: pd.DataFrame, models: Mapping[tuple[str, str], str], benchmarks: Mapping[str, str]
 ) -> pd.DataFrame:
-    """Return a run's table with display names.
+    """Return a table of a run with display names in place of the names of models and benchmarks.
 
-    `models` maps (model, protocol) to display names; `benchmarks` maps benchmarks to display names.
+    `models` maps (model, protocol) to the display name of the model; `benchmarks` maps benchmarks to display names.
     """
     named = {name: table[name].astype("category").cat for name in _REPEATED if name in table}
     names: dict[str, Callable[[Any], Any]] = {"benchmark": lambda name: benchmarks.get(name, name)}
@@ -180,7 +183,7 @@ def _label_record(record: Record, model: str, benchmark: str) -> Record:
 
 
 def _compute_suffixes(runs: Sequence[tuple[str, Sequence[Record]]]) -> dict[tuple[int, str, str], str]:
-    """Return the suffixes of the models' display names; keys are (index of the run, model, protocol)."""
+    """Return suffixes that make display names of models distinct; keys are (index of the run, model, protocol)."""
     measured: dict[tuple[str, ...], set[tuple[int, str]]] = {}
     for number, (_, records) in enumerate(runs):
         for r in records:

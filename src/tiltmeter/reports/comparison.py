@@ -1,4 +1,4 @@
-"""The terminal output of `tiltmeter compare`: a table and sentences for each pair that was compared."""
+"""The terminal output of `tiltmeter compare`: a table and sentences for each compared pair of models or languages."""
 
 from collections.abc import Iterator, Sequence
 from typing import TypeVar
@@ -24,9 +24,9 @@ AnyDifference = TypeVar("AnyDifference", bound=PairedDifference)
 
 
 def print_comparison(comparison: Comparison, console: Console, *, everything: bool = False) -> None:
-    """Print all differences, the notes, and an explanation of the columns.
+    """Print all differences of a comparison, its notes, and an explanation of the table columns.
 
-    If there are many models or languages, only a summary is printed unless `everything` is true.
+    If many models or languages are compared, only a summary is printed unless `everything` is true.
     """
     notes = list(comparison.notes)
     if is_large(comparison):
@@ -51,19 +51,19 @@ def print_comparison(comparison: Comparison, console: Console, *, everything: bo
 
 
 def print_pair_title(difference: PairedDifference, console: Console) -> None:
-    """Print the names of the two sides that are compared, and the benchmark."""
+    """Print the names of the two compared models or languages, and the benchmark."""
     minus = " - " if console.options.ascii_only else " − "
     left, right = (difference.left.label, "bold"), (difference.right.label, "bold")
     console.print(Text.assemble(left, minus, right, f", {difference.subject}"), soft_wrap=True)
 
 
 def describe_method(differences: Sequence[PairedDifference]) -> str:
-    """Return how the differences were computed, and the meaning of the columns in the table of differences."""
+    """Return sentences that explain how the differences were computed and what the columns of their table mean."""
     factors = describe_factors(d.quantity for d in differences if d.contrast.clusters is not None)
     return (
-        f"Paired by item{factors}. Intervals and p: {describe_tests(d.quantity for d in differences)}. Holm: p "
-        "corrected over the test family. differ: the number of items on which the two disagree. MDE: minimum "
-        "detectable difference with n items (80% power), corrected like p. "
+        f"Paired by item{factors}. Intervals and p: {describe_tests(d.quantity for d in differences)}. Holm: p, "
+        "corrected for all tests of the test family. differ: the number of items on which left and right disagree. "
+        "MDE: minimum detectable difference with n items (80% power), with the same correction. "
         f"{describe_family_count(round(sum(1 / d.tests for d in differences)))}"
     )
 
@@ -76,9 +76,9 @@ def group_by_pair(differences: Sequence[AnyDifference]) -> list[list[AnyDifferen
 def select_summaries(pair: Sequence[Difference]) -> Iterator[Difference]:
     """Yield the differences of one pair that are described in sentences.
 
-    These are the differences in measures of bias. If there is a pooled result, single parts are left out, except for
-    two cases that the pooled number would hide: a part that differs significantly in the opposite direction, and parts
-    that contradict each other or of which some cannot be interpreted.
+    These are the differences in measures of bias. If there is a result over all parts of the benchmark, single parts
+    are left out, except in two cases: a part differs significantly in the opposite direction, or the result over all
+    parts is contradictory or not interpretable.
     """
     biases = [difference for difference in pair if not difference.quantity.measure.ideal_at_bound] or list(pair)
     pooled = {d.quantity.name: d.contrast.difference for d in biases if d.part == OVERALL}
@@ -96,7 +96,7 @@ def select_summaries(pair: Sequence[Difference]) -> Iterator[Difference]:
 
 
 def describe_difference(difference: PairedDifference) -> str:
-    """Return a difference as a sentence.
+    """Return a sentence on the difference between two models or languages in one measure.
 
     Two values can differ significantly and still be equally far from the ideal: SS 46 and SS 54 are equally biased.
     """
@@ -135,7 +135,7 @@ def describe_difference(difference: PairedDifference) -> str:
 
 
 def format_numbers(difference: PairedDifference) -> dict[str, str]:
-    """Return the numbers of a difference as texts; the keys are the names of the columns."""
+    """Return the numbers of a difference as texts; the keys are "left", "right", "difference", "low", "p" and so on."""
     contrast, number = difference.contrast, difference.quantity.measure.number
     return {
         "left": number(contrast.left),

@@ -32,10 +32,10 @@ _OPPOSITE = {"+": "-", "-": "+"}
 class DifferenceMatrix:
     """The differences between all sides (models or languages) in one measure on one subject, such as `stereoset:de`.
 
-    `labels` are the names of the sides, sorted by distance from the ideal, farthest first; sides that can be compared
-    with no other side come last. `values` are the values of
-    the sides in the same order. The keys of `signs` are (row index, column index). If all sides are compared with one
-    baseline, `against` is the name of the baseline, and `differences` are the differences from the baseline.
+    `labels` are the names of the sides, sorted by distance from the ideal value, farthest first; sides that can be
+    compared with no other side come last. `values` are the values of the sides in the same order. The keys of `signs`
+    are (row index, column index). If all sides are compared with one baseline, `against` is the name of the baseline,
+    and `differences` are the differences from the baseline.
     """
 
     subject: str
@@ -70,9 +70,10 @@ def is_large(comparison: Comparison) -> bool:
 
 
 def build_matrices(comparison: Comparison) -> list[DifferenceMatrix]:
-    """Return a matrix for each subject, part and measure.
+    """Return a matrix for each subject (benchmark and language), part of the benchmark, and measure.
 
-    If parts were pooled, single parts have a matrix only if a pooled result is contradictory or not interpretable.
+    If there are results over all parts, the single parts have a matrix only if one of these results is contradictory
+    or not interpretable.
     """
     pooled = group_by((d for d in comparison.differences if d.part == OVERALL), lambda d: (d.subject, d.quantity.name))
     reliable = {key for key, ds in pooled.items() if not any(d.verdict in UNRELIABLE_KINDS for d in ds)}
@@ -82,7 +83,7 @@ def build_matrices(comparison: Comparison) -> list[DifferenceMatrix]:
 
 
 def print_matrices(matrices: Sequence[DifferenceMatrix], console: Console) -> None:
-    """Print each matrix in blocks of columns that fit the terminal, then the meaning of the signs."""
+    """Print each matrix in blocks of columns that fit the terminal; then print the meaning of the signs."""
     signs: set[str] = set()
     for matrix in matrices:
         signs |= set(matrix.signs.values())
@@ -99,7 +100,8 @@ def print_matrices(matrices: Sequence[DifferenceMatrix], console: Console) -> No
                 console.print(Text(f"{sign}  {words}", style="dim"))
         console.print(
             Text(
-                "Rows and columns are sorted: the farthest from the ideal first, those without an order last.",
+                "Rows and columns are sorted by distance from the ideal, farthest first; those that are not comparable "
+                "with any other come last.",
                 style="dim",
             )
         )

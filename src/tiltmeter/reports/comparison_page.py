@@ -25,7 +25,7 @@ from tiltmeter.reports.formatting import format_four_digits
 from tiltmeter.reports.item_texts import list_stored_texts
 from tiltmeter.reports.page_templates import load_template, read_template_file
 
-# {id(table of items): {id of the item: text}}
+# Maps `id(table)` of each table of items to {id of the item: text of the item}.
 _Texts = Mapping[int, Mapping[str, ItemText]]
 
 WARNING = "The sentences express stereotypes."
@@ -40,7 +40,8 @@ _GENDERS: Mapping[float | None, str] = {MASCULINE: "masculine", FEMININE: "femin
 class DifferenceRow:
     """A row of the table of differences.
 
-    `low`, `width` and `point` place the drawn interval and its point, in percent of the width of the drawing.
+    `low` and `point` are the positions at which the start of the interval and the difference are drawn, and `width` is
+    the width of the drawn interval; all are in percent of the width of the drawing.
     """
 
     difference: Difference
@@ -197,7 +198,7 @@ def _build_row(difference: Difference, pair: Sequence[Difference]) -> Difference
 def _list_disagreements(pair: Sequence[Difference], limit: int | None, texts: _Texts) -> Iterator[DisagreementList]:
     """Yield the items on which the sides disagree, for each part and each measure of bias.
 
-    The pooled result is left out if there are single parts.
+    The result over all parts of a benchmark is left out if there are results for single parts.
     """
     divided = any(difference.part != OVERALL for difference in pair)
     for difference in pair:
@@ -224,7 +225,7 @@ def _build_disagreement(
     return Disagreement(
         clip(item, 80),
         ", ".join(_describe_attributes(difference.left.cell.get_attributes(key))),
-        # If both sides translated the same sentence, their contexts are equal and one is shown.
+        # If both sides translated the same sentence, their contexts are equal, and only one is shown.
         tuple(dict.fromkeys(text.context for text in item_texts if text.context)),
         tuple(_list_translations(difference, key) or _list_candidates(difference, key, item_texts)),
     )
@@ -243,9 +244,9 @@ def _describe_attributes(attributes: Mapping[str, str]) -> Iterator[str]:
 def _list_candidates(
     difference: Difference, key: tuple[str, str], item_texts: Sequence[ItemText]
 ) -> Iterator[CandidateScores]:
-    """Yield, for each role of an item, the text and the scores of the two sides.
+    """Yield the texts of an item and their scores by the two sides, for each role, such as "stereotype".
 
-    If the two sides have different languages, there is one text for each language.
+    If the two sides are different languages, each role has one text for each language.
     """
     text_roles = (role for text in item_texts for role in text.texts)
     for role in dict.fromkeys((*difference.quantity.values.roles, *text_roles)):
@@ -257,7 +258,7 @@ def _list_candidates(
 
 
 def _list_translations(difference: Difference, key: tuple[str, str]) -> list[CandidateScores]:
-    """Return the translation of each side with its gender; the list is empty if the sides are language models."""
+    """Return the translation by each side and the gender it shows; the list is empty for language models."""
     lines = []
     for number, side in enumerate((difference.left, difference.right)):
         translation = side.cell.translation(key)
@@ -269,13 +270,13 @@ def _list_translations(difference: Difference, key: tuple[str, str]) -> list[Can
 
 
 def _load_texts(differences: Iterable[Difference]) -> _Texts:
-    """Return the texts of items; the keys are the `id()` of each cell's table of items."""
+    """Return the texts of all items that are compared; see `_Texts` for the keys."""
     cells = (side.cell for difference in differences for side in (difference.left, difference.right))
     tables = {id(cell.texts): cell.texts for cell in cells if cell.texts is not None}
     return {key: list_stored_texts(table) for key, table in tables.items()}
 
 
 def _describe_omitted_texts(differences: Iterable[Difference]) -> list[str]:
-    """Return a sentence for each data set whose licence does not allow its texts on the page."""
+    """Return a sentence for each data set whose licence forbids showing its texts on the page."""
     names = dict.fromkeys(difference.benchmark for difference in differences)
     return [explain_missing_texts(name) for name in names if not allows_text_export(name)]

@@ -13,7 +13,7 @@ from tiltmeter.measures.records import Record
 from tiltmeter.reports.formatting import format_interval
 
 _FULL_WIDTH = 97  # minimum width of the terminal, in characters, for full names and all columns
-MEMBER_WIDTH = 76  # minimum width of the terminal, in characters, for the columns "over members"
+MEMBER_WIDTH = 76  # minimum width of the terminal, in characters, for the columns "over members" of a group comparison
 _LABEL_WIDTH = 14  # minimum width of a row label, in characters; longer labels are folded
 _SHORT_PARTS = {"intrasentence": "intra", "intersentence": "inter"}
 # A style of tables with a line below the headings, for terminals without line-drawing characters.
@@ -74,7 +74,7 @@ def print_fitting_table(
 
 
 def print_left_out_columns(names: Sequence[str], console: Console) -> None:
-    """Print the names of the columns that were left out because the terminal is too narrow; print nothing if none."""
+    """Print the names of columns left out because the terminal is too narrow; print nothing if `names` is empty."""
     if names:
         listed = ", ".join(" ".join(name.split()) for name in names)
         console.print(Text(f"The terminal is too narrow for these columns: {listed}.", style="dim"))
@@ -91,7 +91,7 @@ def get_column_gap(console: Console) -> int:
 
 
 def format_part(part: str, console: Console) -> str:
-    """Return the name of a part, shortened on a narrow terminal."""
+    """Return the name of a part of a benchmark, shortened if the terminal is narrow."""
     return part if is_wide_terminal(console) else _SHORT_PARTS.get(part, part)
 
 

@@ -47,8 +47,8 @@ class ContrastRow:
 def _build_row(cells: list[str], significant: bool, over: MemberInference | None) -> ContrastRow:
     """Return a row of a table.
 
-    The cells are bold if the result is significant for these members. The last two cells are bold if the result is also
-    significant for other members like these (`over`).
+    The cells are bold if the result is significant for the compared models or languages. The last two cells are bold
+    if the result is also significant for other models or languages like these (`over`).
     """
     generalises = over is not None and over.significant
     return ContrastRow(cells, [significant] * (len(cells) - 2) + [generalises] * 2)
@@ -118,7 +118,7 @@ def _build_section(
 
 
 def build_size_figures(comparison: SizeComparison) -> list[tuple[str, Figure]]:
-    """Return (name of the benchmark, figure) for each measure, as `save_figures` needs them."""
+    """Return a list of (name of the benchmark, figure), one for each measure; `save_figures` needs this list."""
     figures = []
     for trend in group_by_measure(comparison.slopes):
         first = trend[0]

@@ -12,7 +12,7 @@ from tiltmeter.reports.language_names import get_language_name
 
 
 def list_contrasts(records: Sequence[Record], benchmark: str, view: str = "all") -> list[ControlContrast]:
-    """Return the comparisons of a benchmark's results with the results of its controls in the same records.
+    """Return the comparisons of a benchmark's results with the results of its control data sets in `records`.
 
     If a control has only some of the bias types, the view "all" includes the comparisons by bias type.
     """

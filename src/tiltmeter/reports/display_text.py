@@ -13,7 +13,7 @@ from tiltmeter.printable_text import escape_unsafe
 LABEL = 60  # maximum number of characters in a name
 TEXT = 1_000  # maximum number of characters in a sentence
 
-# Matches an absolute path, a path relative to the current or home folder, or a file of items or weights.
+# Matches an absolute path, a path relative to the current or home folder, or the name of a data or model file.
 _PATH = re.compile(r"(?:chat:)?(/|\.{1,2}[/\\]|~|[A-Za-z]:[/\\])|.*\.(jsonl|gguf)$")
 
 

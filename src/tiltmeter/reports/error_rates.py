@@ -1,4 +1,4 @@
-"""Sentences on the error rates of a run: the number of test families, and the looks at growing samples."""
+"""Sentences on the error rates of a run: the number of test families, and looks (tests on a growing sample)."""
 
 from collections.abc import Iterable, Iterator, Mapping
 
@@ -9,12 +9,12 @@ from tiltmeter.reports.formatting import join_words
 
 
 def describe_error_rate(records: Iterable[Record], families: Families) -> str:
-    """Return a sentence with the rate of false claims in verdicts; empty if no record can make a claim."""
+    """Return a sentence with the maximum rate of false claims in verdicts; an empty text if no record is tested."""
     return describe_family_count(count_test_families(records, families))
 
 
 def describe_family_count(count: int) -> str:
-    """Return a sentence with the rate of false claims in this number of test families; empty for no family.
+    """Return a sentence with the maximum rate of false claims in `count` test families; an empty text if it is 0.
 
     >>> describe_family_count(1)
     'Error rate: 1 test family, with a false claim in at most 5% of runs.'
@@ -32,9 +32,9 @@ def describe_family_count(count: int) -> str:
 
 
 def list_look_notes(looks: Iterable[Look], names: Mapping[str, str] | None = None) -> Iterator[str]:
-    """Yield a sentence for each portion whose p-values are corrected for looks; languages with equal looks share one.
+    """Yield a sentence for each model and part whose p-values are corrected for looks (tests on a growing sample).
 
-    `names` maps benchmarks to their display names in a report.
+    Languages with the same looks share one sentence. `names` maps benchmarks to their display names in a report.
 
     >>> keys = ("bert", "stereoset", "intrasentence", "en", "published")
     >>> list(list_look_notes([Look(*keys, items=2106, earlier=(100, 200), is_complete=True)]))

@@ -14,25 +14,26 @@ reader opens the list of items. The JSON is
       }, …]
     }
 
-Each entry of `words` and `texts` is stored once. Items contain the index of an entry, or -1 if there is no entry. An
-item is
+Each word and each text is stored once, in `words` or `texts`. Items contain the index of a word or text, or -1 if it is
+missing. An item is
 
-    [id, text, direction, [a word for each of the set's attributes], scores of model 1, scores of model 2, …]
+    [id, text, direction, [a word for each entry of `attributes`], scores of model 1, scores of model 2, …]
 
 - `direction` is 1, or -1 if a negative score is stereotypical, as for a GEST sentence about women.
-- The scores of a language model are a list with a number for each of `roles`, or 0 if the model did not score the item.
+- The scores of a language model are a list with a number for each entry of `roles`, or 0 if the model has no scores.
 - The scores of a translation system are [gender, text]: `gender` is 1 for masculine, 0 for feminine and null for no
   gender; `text` is an index in `texts`.
-- The scores of a chat model are [shares, answers]. `shares` are the shares of the options. Each answer is [prompt,
-  reply]: an index in `words` (the prompt and its outcome) and an index in `texts` (the reply).
-- `unit` says how the preference of an item is computed from its scores (`measures.item_contributions.Strength`):
+- The scores of a chat model are [shares, answers]. `shares` contains, for each option, the share of the answers that
+  choose this option. Each answer is [prompt, reply]: an index in `words` (the prompt and its outcome) and an index in
+  `texts` (the reply).
+- `unit` says how a model's preference on an item is computed from the scores (`measures.item_contributions.Strength`):
   `ratio` or `difference` of the first two scores, one `signed` number, the `gender` of a translation, or the shares of
   `choices`. `influence` is for measures that are computed from all items together: the last score of an item is its
   leave-one-out influence.
-- `sides` are the roles of the texts.
+- `sides` are the roles of the texts, such as `stereotype`.
 - `tokens` is optional and has an entry for each item. The entry is a list over models. For each model it contains 0
   (no tokens), or for each side a list of [token, log-probability or null, whether the token begins a word].
-- `attributes` are the columns that the form adds to the table of scores, except for columns of numbers
+- `attributes` are the columns that the form of the items adds to the table of scores, except for columns of numbers
   (`Form.numbers`). The script makes a filter for each attribute.
 """
 
@@ -60,10 +61,10 @@ from tiltmeter.reports.item_texts import DataKey
 from tiltmeter.reports.item_tokens import group_tokens, select_tokens
 from tiltmeter.reports.language_names import get_language_name
 
-MOST_ITEMS = 60_000  # maximum in total; the items with the weakest preferences are left out first
+MOST_ITEMS = 60_000  # maximum number of items on a page; items with the weakest preferences are left out first
 FEWEST_ITEMS = 100  # limits never reduce the items of a benchmark, part and language below this number
 _ITEMS_PER_REPLIES = 8  # an item with replies of chat models needs as much space as this many other items
-_LONGEST_REPLY = 400  # maximum number of characters
+_LONGEST_REPLY = 400  # maximum number of characters of a displayed reply
 _DIGITS = 4  # significant digits of scores
 
 _Array = np.ndarray[Any, Any]
@@ -113,7 +114,7 @@ def build_explorer(
     *,
     modules: Mapping[str, str],
 ) -> Explorer | None:
-    """Pack the items of a table of scores; return None if there is nothing to display.
+    """Return the packed items of a table of scores, or None if there is nothing to display.
 
     `texts` are the texts of items by id, for each benchmark and language. `answers` are the replies of chat models.
     `tokens` are the log-probabilities of tokens in sentence pairs. `modules` maps each benchmark to its measure module.
@@ -133,7 +134,7 @@ def build_explorer(
         if spec is None:
             if not list_quantities(rows["role"].unique(), list_attribute_columns(rows)):
                 messages[
-                    f"The items of {benchmark} are not listed, because no measure defines their contributions."
+                    f"The items of {benchmark} are not listed, because no measure defines the contribution of an item."
                 ] = None
             continue
         limit = max(FEWEST_ITEMS, round(MOST_ITEMS * rows["item"].nunique() / max(total, MOST_ITEMS)))
@@ -178,10 +179,10 @@ def build_explorer(
 
 
 def _find_score_spec(rows: pd.DataFrame, module: str | None) -> _ScoreSpec | None:
-    """Return the scale of the items and the scores to display, as the measures of `module` define them.
+    """Return the scale of the items and the roles of the scores to display, as the measures of `module` define them.
 
-    If `module` is no known module, the first measure that has a scale for these scores is used. Return None if no
-    measure has a scale for these scores.
+    If `module` is not a known measure module, use the first measure that has a scale for these scores. Return None if
+    no measure has a scale for these scores.
     """
     roles, columns = set(rows["role"]), list_attribute_columns(rows)
     if module is not None and is_measure_module(module):
@@ -196,10 +197,10 @@ def _find_score_spec(rows: pd.DataFrame, module: str | None) -> _ScoreSpec | Non
 def _list_text_roles(spec: _ScoreSpec, texts: Iterable[ItemText]) -> tuple[str, ...]:
     """Return the roles of the texts to display.
 
-    These are the roles of the scores. If an item has one score for several texts, they are the roles of the texts.
+    These are the roles of the scores. If an item has only one score for all its texts, the roles in `texts` are used.
     """
     if spec.unit == "choices":
-        # If the texts and the options of a form have different names, both are in the same order.
+        # If the texts and the options of an item have different role names, both lists have the same order.
         names = list(dict.fromkeys(role for text in texts for role in text.texts))
         options = [role.removeprefix(SHARE) for role in spec.roles]
         return tuple(options if set(options) <= set(names) else names)
@@ -209,7 +210,7 @@ def _list_text_roles(spec: _ScoreSpec, texts: Iterable[ItemText]) -> tuple[str, 
 
 
 def _list_filter_attributes(rows: pd.DataFrame) -> list[str]:
-    """Return the attributes for the filters: the attributes of the items' form, except for numbers and hidden ones."""
+    """Return the item attributes by which a reader can filter: all except numbers and hidden attributes."""
     numbers = {name for form in get_forms().values() for name in form.numbers}
     hidden = {*numbers, *list_hidden_attributes(), *list_name_columns().values(), ITEM_TRANSLATION}
     return [name for name in list_attribute_columns(rows) if name not in hidden]
@@ -236,7 +237,8 @@ def _pack_items(
     models = list(dict.fromkeys(rows["model"]))
     columns = pd.MultiIndex.from_product([models, spec.roles])
     numbers = table.reindex(columns=columns).to_numpy(dtype=float).reshape(len(table), len(models), len(spec.roles))
-    # If another benchmark has no such column, pandas stored its integers as floats; `convert_dtypes` restores them.
+    # If a benchmark lacks an integer column of another benchmark, pandas stored the column as floats. `convert_dtypes`
+    # restores the integers.
     labels = wanted.drop_duplicates("item").set_index("item").reindex(table.index).convert_dtypes()
     directions = _compute_directions(labels, spec)
     keep_all = len(table) <= limit
@@ -278,7 +280,7 @@ def _compute_directions(labels: pd.DataFrame, spec: _ScoreSpec) -> _Array:
 
 
 def _get_columns(labels: pd.DataFrame, spec: _ScoreSpec) -> dict[str, Labels]:
-    """Return the columns of item attributes that the measure needs."""
+    """Return the columns of item attributes that the measure needs, by column name."""
     values, known = spec.scale.quantity.values, list_attribute_columns(labels)
     return {name: labels[name].to_numpy(dtype=object) for name in (*values.columns, values.sides) if name in known}
 
@@ -303,7 +305,7 @@ def _compute_strengths(numbers: _Array, labels: pd.DataFrame, spec: _ScoreSpec) 
 def _group_replies(
     answers: pd.DataFrame | None, benchmark: str, part: str, language: str
 ) -> dict[tuple[str, str], list[tuple[str, str]]]:
-    """Return a list of (prompt and outcome, reply) for each (model, item)."""
+    """Return the replies in one benchmark, part and language: {(model, item): [(prompt and outcome, reply), …]}."""
     if answers is None:
         return {}
     here = (answers["benchmark"] == benchmark) & (answers["part"] == part) & (answers["language"] == language)
@@ -343,7 +345,7 @@ def _pack_translations(
 
 
 def _find_value_name(labels: pd.DataFrame, attribute: str, at: int) -> str:
-    """Return the name that the data set gives to an attribute's value of the item at index `at`; empty if no name."""
+    """Return the data set's name for the attribute value of the item at index `at`; an empty text if it has no name."""
     column = list_name_columns().get(attribute, "")
     name: Any = labels[column].iat[at] if column in labels else None
     return "" if pd.isna(name) else str(name)
@@ -360,15 +362,15 @@ def _add_label(attribute: str, value: Any, words: _ValueIndex, own_name: str = "
 
 
 def _select_strongest(strengths: _Array, limit: int) -> _Array:
-    """Return the sorted indexes of the `limit` strongest items; a single model with a strong preference is enough."""
+    """Return the sorted indexes of the `limit` items with the strongest preference of any model."""
     strongest = np.nan_to_num(np.abs(strengths)).max(axis=1)
     return np.sort(np.argsort(-strongest, kind="stable")[:limit])
 
 
 def _round_scores(values: _Array) -> list[float] | int:
-    """Return the scores rounded to four significant digits; if one of them is missing, return 0 in place of the list.
+    """Return the scores of an item, rounded to four significant digits; return 0 if any score is missing.
 
-    If different scores would be equal after rounding to four digits, they are rounded to nine digits.
+    If different scores would be equal after rounding to four digits, all are rounded to nine digits.
     """
     if np.isnan(values).any():
         return 0

@@ -1,4 +1,4 @@
-"""Notes on the factors that dominate intervals: which items move together, and how much wider intervals are for it."""
+"""Notes on factors: properties that items share, such as the template, and that make confidence intervals wider."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -15,9 +15,10 @@ _SMALLEST_WIDENING = 1.1
 
 
 def describe_dominant_factors(records: Iterable[Record]) -> list[str]:
-    """Return a sentence for each factor that dominates intervals over all items, for one model on one benchmark.
+    """Return a sentence for each factor that widens intervals most; `records` are of one model on one benchmark.
 
-    The sentence names the parts and languages, and says how wide the intervals are compared to independent items.
+    A factor is a property that items share, such as the template. The sentence names the parts and languages, and says
+    how many times wider the intervals are than for independent items.
     """
     deciding = [record for row in build_rows(records) if (record := select_deciding_record(row)) is not None]
     dominated = [record for record in deciding if record.factor and _compute_widening(record) >= _SMALLEST_WIDENING]
@@ -31,8 +32,8 @@ def _describe_factor(factor: str, records: Sequence[Record]) -> str:
         size = f"{size} to {widenings[-1]:.1f}"
     places = join_words(list(dict.fromkeys(f"{record.language} {record.part}" for record in records)))
     return (
-        f"Items with the same {name_clusters([factor], 1)} move together ({places}): intervals are {size} times as "
-        "wide as for independent items."
+        f"Results of items with the same {name_clusters([factor], 1)} are correlated ({places}): intervals are {size} "
+        "times as wide as for independent items."
     )
 
 

@@ -13,7 +13,10 @@ _SCALE = 2  # pixels per point in PNG files; 2 gives sharp prints
 
 
 def save_figures(figures: Iterable[tuple[str, Figure]], folder: Path) -> list[Path]:
-    """Write each figure as SVG, PNG and PDF, and return the paths; `figures` are (name of the benchmark, figure)."""
+    """Write each figure as SVG, PNG and PDF files, and return their paths.
+
+    `figures` are pairs (name of the benchmark, figure).
+    """
     reject_unwritable_folder(folder)
     written = []
     for benchmark, figure in figures:

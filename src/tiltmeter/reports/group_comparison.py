@@ -18,15 +18,15 @@ from tiltmeter.reports.method_texts import describe_factors
 
 _METHOD = (
     "The values of an item are averaged over the members of each group, and the two means are compared{factors}. "
-    "Holm: p corrected over the contrasts of one measure in one part and language. The first interval and p are for "
-    "these members on items like these. Those over members, which need five members in each group, are for members "
-    "like these: they include the variation between members and between items (crossed random effects). A mean hides "
-    "members that are biased in opposite directions."
+    "Holm: p, corrected for all contrasts of one measure in one part and language. The first interval and p are for "
+    "these members on items like these. The interval and p over members, which need five members in each group, are "
+    "for other members like these: they include the variation between members and between items (crossed random "
+    "effects). A mean hides members that are biased in opposite directions."
 )
 
 
 def print_groups(comparison: GroupComparison, console: Console) -> None:
-    """Print a table and sentences for each contrast, then the notes and the method."""
+    """Print a table and sentences for each contrast of two groups, then the notes and the method."""
     for contrast in group_by_pair(comparison.differences):
         print_pair_title(contrast[0], console)
         _print_table(contrast, console)
@@ -46,7 +46,8 @@ def describe_group_method(differences: Sequence[GroupDifference]) -> str:
 def describe_contrast(contrast: Sequence[GroupDifference]) -> Iterator[str]:
     """Yield sentences on a contrast of two groups: the differences in measures of bias, their scope, and the members.
 
-    If there are pooled results, single parts are left out, unless a pooled result is contradictory.
+    If there are results over all parts, single parts are left out, unless a result over all parts is contradictory or
+    not interpretable.
     """
     biases = [d for d in contrast if d.quantity.measure.bias_direction] or list(contrast)
     pooled = [d for d in biases if d.part == OVERALL] or biases
@@ -69,16 +70,16 @@ def describe_contrast(contrast: Sequence[GroupDifference]) -> Iterator[str]:
 
 
 def describe_scope(difference: GroupDifference) -> str:
-    """Return a sentence on the scope of a difference.
+    """Return a sentence on the scope of a difference between two groups of models or languages.
 
-    The difference may be valid only for the members of the two groups, or also for other members like these.
+    The scope is either only the members of the two groups, or also other members like these.
     """
     counts = f"{len(difference.left.members)} and {len(difference.right.members)} {difference.members}"
     over = difference.over_members
     if over is None:
         return (
-            f"This result is for these {counts} and does not generalise to other {difference.members}, which needs at "
-            f"least {FEWEST_MEMBERS} in each group."
+            f"This result is only for these {counts}. It does not generalise to other {difference.members}, because "
+            f"that needs at least {FEWEST_MEMBERS} in each group."
         )
     number = difference.quantity.measure.number
     ends = ", ".join(number(end, signed=True) for end in (over.low, over.high))
@@ -117,8 +118,8 @@ def highlight_significant(
 ) -> list[Text]:
     """Return the cells of a row, with significant results in bold.
 
-    The first `first` cells are bold if the difference is significant for these members. The other cells are bold if the
-    difference is also significant for other members like these (`over`).
+    The first `first` cells are bold if the result is significant for the compared models or languages. The other cells
+    are bold if the result is also significant for other models or languages like these (`over`).
     """
     bold = "bold" if significant else "", "bold" if over is not None and over.significant else ""
     return [Text(cell, style=bold[number >= first]) for number, cell in enumerate(cells)]

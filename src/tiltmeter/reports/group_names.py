@@ -7,7 +7,7 @@ from tiltmeter.measures.records import Record
 
 
 def get_group_name(attribute: str, group: str) -> str:
-    """Return the name that a form gives to the value `group` of an attribute; if it has no name, return the value.
+    """Return the display name of the value `group` of an item attribute; if it has no name, return the value.
 
     >>> get_group_name("stereotype", "9"), get_group_name("bias_type", "gender")
     ('9 men are self-assured', 'gender')
@@ -16,15 +16,16 @@ def get_group_name(attribute: str, group: str) -> str:
 
 
 def get_display_group(record: Record, attribute: str = "") -> str:
-    """Return the display name of a record's group: the name in the data set, otherwise the name in the form.
+    """Return the display name of a record's group: the name in the data set, otherwise the name in the item form.
 
-    The group is a value of `attribute`; by default, the attribute has the same name as the record's view.
+    The group is a value of the item attribute `attribute`; by default, this attribute has the name of the record's
+    view.
     """
     return record.label or get_group_name(attribute or record.view, record.group)
 
 
 def list_name_columns() -> dict[str, str]:
-    """Return a mapping of attributes to columns; the column contains the names of the attribute's values."""
+    """Return a dictionary from item attributes to the columns that contain display names of their values."""
     return {name: column for form in get_forms().values() for name, column in form.name_attributes.items()}
 
 

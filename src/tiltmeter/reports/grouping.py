@@ -8,7 +8,7 @@ Key = TypeVar("Key", bound=Hashable)
 
 
 def group_by(entries: Iterable[Entry], key: Callable[[Entry], Key]) -> dict[Key, list[Entry]]:
-    """Return a list of entries for each key; keys are in the order of their first occurrence.
+    """Return a dictionary from each key to the list of its entries; keys are in the order of their first occurrence.
 
     >>> group_by(["en", "de", "es"], lambda code: code[0])
     {'e': ['en', 'es'], 'd': ['de']}

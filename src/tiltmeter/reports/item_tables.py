@@ -1,4 +1,4 @@
-"""Terminal tables about items: the quality of items, and the strongest items with their texts."""
+"""Terminal tables about items: the quality of items, and the items with the strongest preference, with their texts."""
 
 import pandas as pd
 from rich.console import Console
@@ -16,7 +16,7 @@ from tiltmeter.reports.formatting import format_count
 
 
 def print_item_quality(quality: ItemQuality, console: Console, *, top: int = 0) -> None:
-    """Print the reliability of each measure, counts of uninformative and suspicious items, and language agreement.
+    """Print the reliability of each measure, counts of uninformative and suspicious items, and agreement of languages.
 
     If `top` is not 0, also print the `top` strongest items of each measure.
     """
@@ -59,14 +59,14 @@ _HEADS = (
 )
 _LEGEND = (
     "Reliability: how well one half of the items predicts the values of the models on the other half, corrected to the "
-    "whole test; 1 is perfect. Other clusters: the same with halves of {clusters}. Same for all: items with the same "
-    "result for all models. All wrong: items that every model gets wrong. Against: items on which the models do "
-    "significantly the opposite of what they do on the other items."
+    "full number of items; 1 is perfect. Other clusters: the reliability if the halves have different {clusters}. Same "
+    "for all: items with the same result for all models. All wrong: items that every model gets wrong. Against: items "
+    "on which the differences between models are significantly opposite to those on the other items."
 )
 
 
 def print_strongest(items: pd.DataFrame, console: Console) -> None:
-    """Print the strongest items of a run with their texts; `items` is a table that `strongest_items` returned."""
+    """Print the items of a run with the strongest preference; `items` is a table that `strongest_items` returned."""
     for (model, benchmark, part, language), rows in items.groupby(GROUP_COLUMNS, sort=False):
         location = escape_unsafe(format_location(str(benchmark), str(part), str(language)))
         console.print(Text(f"\nStrongest items of {escape_unsafe(str(model))} on {location}", style="bold"))

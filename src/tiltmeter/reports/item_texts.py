@@ -19,8 +19,8 @@ def load_item_texts(
 ) -> tuple[dict[DataKey, dict[str, ItemText]], list[str]]:
     """Return the texts of all items, and a sentence for each data set whose texts may not be shown.
 
-    The texts of each benchmark and language are a mapping of item ids to texts. `names` maps benchmarks to display
-    names.
+    The texts are a dictionary {(benchmark, language): {item id: text}} with display names of benchmarks and languages.
+    `names` maps benchmarks to display names.
     """
     texts_at: dict[DataKey, dict[str, ItemText]] = {}
     missing: dict[str, None] = {}
@@ -32,7 +32,7 @@ def load_item_texts(
                 continue
             if result.texts is not None:
                 rows = result.texts[(result.texts["benchmark"] == name) & (result.texts["language"] == language)]
-                # Runs may contain different items of one data set; the first text of an item is used.
+                # Runs may contain different items of one data set. If several runs have an item, keep its first text.
                 texts_at[key] = list_stored_texts(rows) | texts_at.get(key, {})
     return texts_at, list(missing)
 

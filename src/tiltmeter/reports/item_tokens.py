@@ -9,12 +9,12 @@ from tiltmeter.reports.display_text import format_label
 
 _DIGITS = 2  # decimals of log-probabilities
 
-# For each (model, item, side), a list of [token, log-probability or None, whether the token begins a word].
+# For each (model, item, role of a sentence), a list of [token, log-probability or None, whether it begins a word].
 ItemTokens = Mapping[tuple[str, str, str], list[list[Any]]]
 
 
 def group_tokens(tokens: pd.DataFrame | None, benchmark: str, part: str, language: str) -> ItemTokens:
-    """Return the tokens of one benchmark, part and language, grouped by model, item and side."""
+    """Return the tokens of one benchmark, part and language, grouped by model, item and side (role of a sentence)."""
     if tokens is None:
         return {}
     here = (tokens["benchmark"] == benchmark) & (tokens["part"] == part) & (tokens["language"] == language)
@@ -29,7 +29,10 @@ def group_tokens(tokens: pd.DataFrame | None, benchmark: str, part: str, languag
 
 
 def select_tokens(tokens: ItemTokens, models: Sequence[str], item: str, sides: Sequence[str]) -> list[Any]:
-    """Return, for each model, the tokens of each side of an item, or 0 if the run has no tokens of the item."""
+    """Return, for each model, a list of the tokens of each sentence of an item, or 0 if a sentence has no tokens.
+
+    `sides` are the roles of the sentences.
+    """
     return [
         [tokens[model, item, side] for side in sides] if all((model, item, side) in tokens for side in sides) else 0
         for model in models

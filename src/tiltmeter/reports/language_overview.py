@@ -25,7 +25,7 @@ class LanguageGroup:
 class AttributeRow:
     """The languages with the same value of an attribute, such as their script.
 
-    `languages` is the number of languages; `median` and `range` summarise their results, as text.
+    `languages` is the number of languages; `median` and `range` summarise the results in these languages, as text.
     """
 
     attribute: str
@@ -81,7 +81,7 @@ def _sort_rows(lines: Sequence[SummaryRow]) -> list[SummaryRow]:
 
 
 def _count_biased(lines: Sequence[SummaryRow]) -> dict[str, int]:
-    """Count the languages with a significant bias towards stereotypes, against stereotypes, and with neither."""
+    """Return how many languages have a significant bias "towards" or "against" stereotypes, or "neither"."""
     significant = [line.verdict.verdict for line in lines if line.verdict.verdict.kind == "significant"]
     towards = sum(verdict.side == "towards" for verdict in significant)
     against = sum(verdict.side == "against" for verdict in significant)
@@ -89,7 +89,10 @@ def _count_biased(lines: Sequence[SummaryRow]) -> dict[str, int]:
 
 
 def _build_attribute_rows(lines: Sequence[SummaryRow]) -> Iterator[AttributeRow]:
-    """Yield a row for each value of each attribute; attributes with the same value in all languages are left out."""
+    """Yield a row for each value of each language attribute, such as the script.
+
+    Attributes with the same value in all languages are left out.
+    """
     values: dict[str, dict[str, list[float]]] = {}
     for line in lines:
         record = line.verdict.record

@@ -1,4 +1,4 @@
-"""Clauses that explain the method of a comparison; they depend on the measures that are compared."""
+"""Clauses that explain the statistical method of a comparison; they depend on the compared measures."""
 
 from collections.abc import Iterable, Sequence
 
@@ -8,7 +8,7 @@ from tiltmeter.reports.grouping import group_by
 
 
 def describe_factors(quantities: Iterable[Quantity]) -> str:
-    """Return a clause that says which factors of items the intervals account for; empty if there are none.
+    """Return a clause on the factors (shared properties of items) that intervals account for; empty if there are none.
 
     >>> from tiltmeter.measures.measure import list_quantities
     >>> describe_factors(list_quantities(["stereotype", "anti-stereotype"], []))
@@ -25,7 +25,7 @@ def describe_tests(quantities: Iterable[Quantity]) -> str:
     means = _list_names([one for one in distinct if not one.values.preference and one.values.is_mean])
     clauses = ["Student's t of the paired differences"]
     if preferences:
-        clauses.append(f"for {preferences} also McNemar's mid-P test, and the more conservative of the two")
+        clauses.append(f"for {preferences} also McNemar's mid-P test, and the larger p of the two tests")
     weighted = (one for one in distinct if one.values.weigh is not None)
     strata = group_by(weighted, lambda one: one.values.strata)
     clauses += [f"for {_list_names(group)} within {noun}" for noun, group in strata.items()]

@@ -10,10 +10,10 @@ _PACKAGE = "tiltmeter.reports"
 
 @cache
 def load_template(name: str, *packages: str) -> Template:
-    """Return the template `name`.
+    """Return the Jinja template with the file name `name`.
 
-    The folder `templates` of each package in `packages` is searched first, then that of the package of the reports.
-    A template can extend `shell.html.jinja`, which has the elements of every page. Jinja escapes all text from data.
+    The folder `templates` of each package in `packages` is searched first, then the folder of `tiltmeter.reports`. A
+    template can extend `shell.html.jinja`, which has the elements of every page. Jinja escapes all text from data.
     """
     loaders = [PackageLoader(package, "templates") for package in dict.fromkeys((*packages, _PACKAGE))]
     environment = Environment(
@@ -28,5 +28,5 @@ def load_template(name: str, *packages: str) -> Template:
 
 @cache
 def read_template_file(name: str) -> str:
-    """Return the text of a style sheet or script in the folder `templates` of the reports."""
+    """Return the text of a style sheet or script in the folder `templates` of `tiltmeter.reports`."""
     return (files(_PACKAGE) / "templates" / name).read_text(encoding="utf-8")

@@ -19,6 +19,6 @@ def describe_failure(part: str, function: Callable[..., Any], error: Exception) 
         raise error
     _LOG.warning("The %s of the plug-in %s failed.", part, package, exc_info=error)
     return (
-        f"The {part} of the plug-in {package} is missing because it failed ({type(error).__name__}: {error}). Update "
-        f"or uninstall {package}."
+        f"The {part} of the plug-in {package} is missing because its code failed ({type(error).__name__}: {error}). "
+        f"Update or uninstall {package}."
     )

@@ -18,7 +18,7 @@ from tiltmeter.runs.typed_json import to_json
 
 _MOST_LISTED = 200  # maximum number of flagged items that a report names
 
-# Limits of benchmarks that translate sentences and detect the gender of the speaker in the translation.
+# Limits of benchmarks that detect the gender of the speaker in translated sentences.
 _LIMITS_OF_TRANSLATIONS = (
     "a translation without a gender is not counted: a system that avoids gender has a low yield, not a low f_m",
     "f_s cannot be high if nearly all translations are masculine; compare it between systems with a similar f_m",
@@ -96,7 +96,7 @@ def _join_items(items: Sequence[str]) -> str:
 
 
 def list_facts(manifest: Manifest) -> list[tuple[str, str]]:
-    """Return (name, value as text) for the entries of the manifest that have no table of their own in the report."""
+    """Return (name, value as text) for each entry of the manifest that the report does not show in a separate table."""
     rows = [("request", _format_value(manifest.request))]
     for model in manifest.models:
         details = {name: value for name, value in model.details.items() if name != "name"}
@@ -110,7 +110,7 @@ def list_facts(manifest: Manifest) -> list[tuple[str, str]]:
 
 
 def build_model_table(manifest: Manifest) -> tuple[list[str], list[tuple[str, list[str]]]]:
-    """Return the headings of the table of models, and its rows: the name of a model and its facts."""
+    """Return the headings of the table of models, and its rows: (name of the model, facts in the order of headings)."""
     entries = {entry.name: entry for entry in manifest.models}
     names = shorten_names(entries)
     described = [(format_label(names[name]), describe_model(entry)) for name, entry in entries.items()]
@@ -136,10 +136,10 @@ def list_data_files(manifest: Manifest) -> list[tuple[str, str, str, str]]:
 
 
 def describe_data_sets(names: Iterable[str], manifests: Iterable[Manifest] = ()) -> list[DataSetFacts]:
-    """Return the descriptions of the data sets with these names; a user's own file has no description.
+    """Return the descriptions of the data sets with these names; a user's own data file has no description.
 
-    A benchmark of translations, such as `gest-mt`, has the description of the data set whose sentences were translated,
-    and additional limits.
+    For a translation benchmark, such as `gest-mt`, return the description of the data set whose sentences were
+    translated, with additional limits.
     """
     sources = {data.benchmark: data.source for manifest in manifests for data in manifest.data if data.source}
     facts = []
@@ -155,7 +155,7 @@ def describe_data_sets(names: Iterable[str], manifests: Iterable[Manifest] = ())
 
 
 def list_definitions(records: Sequence[Record]) -> list[tuple[str, str]]:
-    """Return (name, meaning) of each measure in these records."""
+    """Return a list of (name, meaning), one for each measure in the records."""
     used = {record.measure for record in records}
     return [(name, measure.meaning) for name, measure in list_measures().items() if name in used and measure.meaning]
 

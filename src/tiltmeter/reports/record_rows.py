@@ -1,4 +1,4 @@
-"""Rows of records: a row has one record for each measure, all of the same model, benchmark, language and so on."""
+"""Rows of records: a row has one record for each measure of the same model, benchmark, language, part and group."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
@@ -16,9 +16,9 @@ RecordRow = dict[str, Record]
 
 
 def is_pooled(part: str) -> bool:
-    """Return whether a part is the whole benchmark, so that outputs need not name it.
+    """Return whether a part is the whole benchmark, so that outputs need not name the part.
 
-    FRAME is included, because data of that part have no other part.
+    This is also true for FRAME (GEST items in frames, texts that quote a sentence): such data have no other part.
     """
     return part in (OVERALL, "all", FRAME)
 
@@ -34,7 +34,7 @@ def get_first_record(row: RecordRow) -> Record:
 
 
 def build_rows(records: Iterable[Record], view: str = "all") -> list[RecordRow]:
-    """Return a row for each model, benchmark, language, part, protocol and group among the records of a view."""
+    """Return the records of a view as rows: one for each model, benchmark, language, part, protocol and group."""
     in_view = (r for r in records if r.view == view and r.model != ALL_MODELS)
     return [
         {r.measure: r for r in group}
@@ -43,18 +43,18 @@ def build_rows(records: Iterable[Record], view: str = "all") -> list[RecordRow]:
 
 
 def select_summary_rows(rows: Sequence[RecordRow]) -> list[RecordRow]:
-    """Return the rows of a summary: the pooled row if there is one, otherwise the row of each part.
+    """Return the rows of a summary: the row over all parts (pooled row), or the rows of the parts if there is none.
 
-    If a row is judged part by part (see `find_divided_rows`), the pooled row and the rows of the parts are returned.
+    If a pooled row is judged part by part (see `find_divided_rows`), return this row and the rows of its parts.
     """
     divided = find_divided_rows(record for row in rows for record in row.values())
     return _select_rows(rows, lambda pooled, _: get_pooling_key(pooled) in divided)
 
 
 def select_verdict_rows(rows: Sequence[RecordRow]) -> list[RecordRow]:
-    """Return the summary rows, and the rows of parts that a pooled verdict does not represent.
+    """Return the summary rows, and the rows of parts that the verdict over all parts does not represent.
 
-    These are parts whose verdict differs from the pooled one, and parts with different types of answers.
+    These are parts with a different verdict than the row over all parts, and parts with different types of answers.
     """
     divided = find_divided_rows(record for row in rows for record in row.values())
     return _select_rows(
@@ -73,9 +73,9 @@ def has_several_answer_types(pooled: Record) -> bool:
 
 
 def _select_rows(rows: Sequence[RecordRow], is_wanted: Callable[[Record, Record], bool]) -> list[RecordRow]:
-    """Return the pooled rows, the rows that are not pooled, and the rows of parts for which `is_wanted` is true.
+    """Return the rows over all parts (pooled rows), the rows without a pooled row, and the wanted rows of parts.
 
-    `is_wanted` gets the deciding records of the pooled row and of the part.
+    The row of a part is wanted if `is_wanted` is true for the deciding records of the pooled row and of this row.
     """
     whole = {get_pooling_key(record): row for row in rows if (record := get_first_record(row)).part == OVERALL}
     selected = []
@@ -91,5 +91,5 @@ def _select_rows(rows: Sequence[RecordRow], is_wanted: Callable[[Record, Record]
 
 
 def _get_conclusion(record: Record) -> tuple[str, ...]:
-    """Return the kind, the side and the size of a verdict; verdicts with other reasons are not different."""
+    """Return the kind, side and size of a record's verdict, without its reason; empty if there is no verdict."""
     return (record.verdict.kind, record.verdict.side, record.verdict.size) if record.verdict is not None else ()

@@ -24,16 +24,16 @@ def get_report_path(runs: Sequence[Path], out: Path | None) -> Path:
 
 
 def reject_unwritable_report(path: Path, figures: Path | None = None) -> None:
-    """Raise an error if the report or its figures cannot be written; it is called before any work is done."""
+    """Raise an error if the report or its figures cannot be written; this is checked before the report is made."""
     reject_unwritable_file(path)
     if figures is not None:
         reject_unwritable_folder(figures)
 
 
 def write_report(runs: Sequence[tuple[str, Result]], path: Path, figures: Path | None = None) -> list[Path]:
-    """Write the report on named runs to `path`, and the figures to the folder `figures`.
+    """Write the report on `runs` to `path`, and its figures to the folder `figures`; return the paths of the figures.
 
-    Return the paths of the figures.
+    `runs` are pairs (name of the run, result).
     """
     html, drawings = make_report(runs)
     write_text(path, html)

@@ -21,9 +21,9 @@ _SNIPPET = "window.vegaEmbed = vegaEmbed;"
 
 
 def make_report(results: Sequence[tuple[str, Result]]) -> tuple[str, list[tuple[str, Figure]]]:
-    """Return the report on named runs as HTML, and (slug of the benchmark, figure) for each figure.
+    """Return the report as HTML, and a list of (slug of the benchmark, figure); the slug is used in file names.
 
-    The slug is a part of the file name of the figure.
+    `results` are pairs (name of the run, result).
     """
     combined = combine_runs(results)
     benchmarks = build_sections(combined)
@@ -46,7 +46,7 @@ def make_report(results: Sequence[tuple[str, Result]]) -> tuple[str, list[tuple[
 
 
 def build_content_policy(style: str, scripts: Sequence[str]) -> str:
-    """Return a Content-Security-Policy that allows only these scripts and this style sheet; it has their hashes."""
+    """Return a Content-Security-Policy that allows only these scripts and this style sheet, by their SHA-256 hashes."""
     allowed = " ".join(f"'sha256-{_compute_digest(script)}'" for script in scripts)
     return (
         f"default-src 'none'; script-src {allowed}; style-src 'sha256-{_compute_digest(style)}'; "

@@ -29,14 +29,15 @@ __all__ = ["describe_verdict", "list_columns", "print_measures"]
 
 _COLOURS = {"towards": "dark_orange", "against": "dodger_blue1", "none": ""}
 
-_RULER_WIDTHS = (21, 15, 9)  # in characters; the widest ruler that fits is used
+_RULER_WIDTHS = (21, 15, 9)  # possible widths of the drawn scale, in characters; the largest width that fits is used
 _LONGEST_GROUP = 24  # maximum width of the name of a group, in characters
 
 
 def print_measures(records: Sequence[Record], console: Console, view: str = "all") -> None:
-    """Print the results of each model and benchmark: over all items, or for each group of the given view.
+    """Print the results of each model and benchmark: over all items, or for each group of a view, such as "bias_type".
 
-    If the results have verdicts, the table has a row for each language, part and group; otherwise one for each number.
+    If the results have verdicts, the table has a row for each language, part and group; otherwise a row for each
+    record.
     """
     explained: dict[str, None] = {}
     for (model, benchmark), group in group_records(records, "model", "benchmark"):
@@ -62,7 +63,7 @@ def print_measures(records: Sequence[Record], console: Console, view: str = "all
             table, cut = _build_table(rows, measure, shown, console, grouped=view != "all")
             console.print(table)
             if cut:
-                console.print(Text(f"{' '.join(cut)}: outside the drawn scale; see the number.", style="dim"))
+                console.print(Text(f"{' '.join(cut)}: the value is outside the drawn scale.", style="dim"))
             print_left_out_columns(left_out, console)
             explained |= dict.fromkeys(name for name in shown if name != "ties")
             _print_verdicts(select_verdict_rows(rows) if view == "all" else _select_conclusive(rows), console)
@@ -113,7 +114,8 @@ def _select_conclusive(rows: Sequence[RecordRow]) -> list[RecordRow]:
 def list_columns(rows: Sequence[RecordRow], measure: Measure) -> list[str]:
     """Return the names of the measures that have a column in the table of the primary measure `measure`.
 
-    The variant "as published" has a column only if its values differ from `measure`; SS differs if there are ties.
+    The variant "as published" has a column only if its values differ from those of `measure`. For SS, the values differ
+    if there are ties.
     """
     names = [name for name in measure.columns or (measure.name,) if any(name in row for row in rows)]
     published = f"{measure.name} as published"
@@ -145,7 +147,7 @@ def _fit_columns(
 def _format_cells(
     rows: Sequence[RecordRow], shown: Sequence[str], console: Console, *, grouped: bool
 ) -> tuple[list[str], list[tuple[Record, list[str]]]]:
-    """Return the headings of the table, and for each row the deciding record and the cells."""
+    """Return the headings of the table, and for each row the record of the primary measure and the cells."""
     measures, has_ties = [name for name in shown if name != "ties"], "ties" in shown
     has_parts = any(_format_part(get_first_record(row), console) for row in rows)
     several = len({get_first_record(row).protocol for row in rows}) > 1
@@ -154,7 +156,7 @@ def _format_cells(
     lines = []
     for row in rows:
         record = select_deciding_record(row)
-        assert record is not None  # print_measures prints rows without a deciding record in another table
+        assert record is not None  # print_measures uses another table for rows without a primary measure
         cells = [record.language, *([_shorten(get_display_group(record), _LONGEST_GROUP)] if grouped else [])]
         if has_parts or several:
             protocols = record.protocol.split(" + ") if several else []
@@ -169,7 +171,7 @@ def _format_cells(
 def _build_table(
     rows: Sequence[RecordRow], measure: Measure, shown: Sequence[str], console: Console, *, grouped: bool
 ) -> tuple[Table, list[str]]:
-    """Return the table, and the marks that it contains for values outside the scale of the ruler."""
+    """Return the table, and the marks in it that mean "value outside the scale of the ruler (drawn scale)"."""
     marks = ASCII if console.options.ascii_only else UNICODE
     cut: dict[str, None] = {}
     heads, lines = _format_cells(rows, shown, console, grouped=grouped)
@@ -210,7 +212,7 @@ def _compute_ruler_width(heads: Sequence[str], rows: Sequence[Sequence[str]], co
 
 
 def _compute_width(heads: Sequence[str], rows: Sequence[Sequence[str]], console: Console) -> int:
-    """Return the width of a table in characters."""
+    """Return the width of a table with these headings and rows, in characters."""
     widths = [
         max(cell_len(line) for cell in column for line in cell.split("\n")) for column in zip(heads, *rows, strict=True)
     ]
@@ -222,13 +224,13 @@ def _shorten(text: str, longest: int) -> str:
 
 
 def _dim_second_line(cell: str) -> Text:
-    """Return a cell; all lines after the first are printed dim."""
+    """Return a table cell in which all lines after the first are printed dim."""
     first, newline, rest = cell.partition("\n")
     return Text.assemble(first, (newline + rest, "dim"))
 
 
 def _format_with_interval(record: Record, console: Console) -> str:
-    """Return the value of a record, and the interval on the next line."""
+    """Return the value of a record as text, with its interval on the next line."""
     value = get_measure(record.measure).number(record.value)
     return "\n".join(filter(None, (value, format_range(record, console))))
 

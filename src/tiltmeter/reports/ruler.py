@@ -28,7 +28,9 @@ def draw_ruler(
     width: int,
     marks: RulerMarks = UNICODE,
 ) -> str:
-    """Draw a value and its interval on a scale with the ideal in the middle; cut the interval at the ends of the scale.
+    """Return a drawing of a value and its interval on a scale with the ideal in the middle.
+
+    The interval is cut at the ends of the scale.
 
     >>> draw_ruler(58.2, 55.1, 61.3, scale=(30, 70), width=21)
     '          ┊  ├●─┤    '

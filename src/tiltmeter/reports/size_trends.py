@@ -17,11 +17,12 @@ from tiltmeter.reports.grouping import group_by
 from tiltmeter.reports.method_texts import describe_factors
 
 _METHOD = (
-    "slope: the change of the measure with ten times the parameters, by least squares; within families, each model "
-    "family has its own intercept. A slope is computed for each item, and the interval is for their mean: for these "
-    "models on items like these{factors}. Holm: p corrected over the slopes of one measure in one part and language, "
-    "separately within families. over models: for models like these; it needs three degrees of freedom of the "
-    "regression. Models of one family may differ in more than their size."
+    "slope: the change of the measure with ten times the parameters, by least squares; within families: one slope for "
+    "all families, each with its own intercept. A slope is computed for each item; the interval of the mean slope is "
+    "for these models on items like these{factors}. Holm: p, corrected for all slopes of one measure in one part and "
+    "language; the slope within families is corrected separately. over models: the interval for other models like "
+    "these; it needs three degrees of freedom of the regression. Models of one family may differ in more than their "
+    "size."
 )
 SIZE_HEADS = ("family", "models", "slope", "95% interval", "Holm", "n", "over models", "Holm")
 
@@ -51,7 +52,7 @@ def group_by_measure(slopes: Sequence[SizeSlope]) -> list[list[SizeSlope]]:
 
 
 def format_title(slope: SizeSlope) -> str:
-    """Return a title with the measure, the benchmark and the part of a slope."""
+    """Return the title of a table of slopes: the measure, the benchmark with the language, and the part."""
     part = "" if slope.part in ("all", OVERALL) else f", {slope.part}"
     return f"{slope.quantity.name} by size, {slope.subject}{part}"
 
@@ -71,7 +72,7 @@ def describe_trend(trend: Sequence[SizeSlope]) -> Iterator[str]:
         yield f"Inconclusive: {measure.name} changes by {value} per tenfold size in {models}."
     over = estimate.over_members
     if over is None:
-        yield "This result is for these models and does not generalise to other models: there are too few of them."
+        yield "This result is only for these models. They are too few for a conclusion about other models."
     else:
         ends = ", ".join(measure.number(end, signed=True) for end in (over.low, over.high))
         verdict = f"{'' if over.significant else 'not '}significant (Holm {format_p(over.p_holm)})"

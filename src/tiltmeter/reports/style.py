@@ -22,7 +22,7 @@ class ThemeColours:
 
 
 PAPER = ThemeColours(text="#1c1f24", soft="#5c636e", line="#dfe1e5", paper="#ffffff")
-# On pages, figures use the colours of the style sheet, because it also has a dark mode and a print version.
+# On pages, figures use the colours of the style sheet, so that they follow its dark mode and its print version.
 PAGE = ThemeColours(text="var(--ink)", soft="var(--soft)", line="var(--line)", paper="var(--card)")
 
 

@@ -25,7 +25,7 @@ class SummaryRow:
     p_value: str
     ruler: Ruler
     companions: list[str]
-    is_part: bool = False  # whether the row is one of the parts of the pooled row above
+    is_part: bool = False  # whether the row is about one part, below the row over all parts
 
 
 def build_summary_rows(summary: Sequence[RowVerdict], companions: Sequence[str] = ()) -> list[SummaryRow]:

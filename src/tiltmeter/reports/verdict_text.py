@@ -28,7 +28,7 @@ from tiltmeter.reports.record_rows import (
 
 # The tone of a headline determines its colour: bias towards or against stereotypes, no bias, or unreliable results.
 Tone = Literal["towards", "against", "none", "doubt"]
-_MOST_MIXED = 3  # maximum number of results whose parts with different types of answers are described
+_MOST_MIXED = 3  # maximum number of sentences on results whose parts have different types of answers
 _ANSWERS = {"likelihood": "likelihoods", "next-sentence": "next-sentence scores"}
 _MOST_NAMES = 6  # maximum number of languages that a headline names; with more languages, it gives their number
 
@@ -58,7 +58,10 @@ def describe_unanswered(row: RecordRow) -> str:
 
 
 def describe_missing_answers(row: RecordRow) -> list[str]:
-    """Return clauses on missing answers: their share, and significant differences between sides."""
+    """Return clauses on missing answers: their share, and significant differences between two sides.
+
+    The sides are, for example, stereotypes about men and stereotypes about women.
+    """
     record = select_deciding_record(row)
     share = describe_missing_share(record) if record is not None else ""
     known = record is None or (record.verdict is not None and record.verdict.reason == share)
@@ -81,7 +84,7 @@ def describe_generality(row: RecordRow) -> str:
 
 
 def describe_control(row: RecordRow) -> str:
-    """Return a clause if the measure that controls for a confound has another verdict; otherwise an empty text."""
+    """Return a clause on the measure that controls for a confound if its verdict differs; otherwise an empty text."""
     record = select_deciding_record(row)
     control = row.get(get_measure(record.measure).control) if record is not None else None
     if record is None or control is None or record.verdict is None or control.verdict is None:
@@ -118,7 +121,7 @@ def describe_template_spread(row: RecordRow) -> str:
 class RowVerdict:
     """The verdict of a row, with the record that the verdict is based on.
 
-    If the row is over pooled parts, `parts` are the records that decide the verdicts of the parts.
+    If the row is over all parts of a benchmark, `parts` are the records that decide the verdicts of the single parts.
     """
 
     row: RecordRow
@@ -233,7 +236,7 @@ def _list_advice(summary: Sequence[RowVerdict], models: Sequence[str]) -> list[s
     unreadable = [v for v in summary if v.verdict.kind == "not interpretable"]
     for concerned, advice in (
         ([v for v in undecided if v not in by_missing], "Measure more items before deciding"),
-        (by_missing, "More items do not decide this, because the missing answers may be on either side"),
+        (by_missing, "More items do not help, because the missing answers may be towards or against stereotypes"),
         (unreadable, "Check that the right model and tokenizer were loaded"),
     ):
         if concerned:
@@ -241,7 +244,7 @@ def _list_advice(summary: Sequence[RowVerdict], models: Sequence[str]) -> list[s
             same_reason = [v for v in concerned if v.verdict.reason == reason]
             others = " (the others are in the table)" if len(same_reason) < len(concerned) else ""
             if concerned is unreadable and concerned[0].record.family == "prompted":
-                advice = "Read some of its answers before using any of its numbers"
+                advice = "Read some answers of the model before you use any of these numbers"
             sentences.append(f"{_describe_location(same_reason, models)}: {reason}{others}. {advice}.")
     if any(v.verdict.side == "against" for v in summary):
         sentences.append("Against stereotypes: the model prefers the opposite of the stereotype, which is also a bias.")
@@ -253,7 +256,7 @@ def _describe_confounds(summary: Sequence[RowVerdict], models: Sequence[str]) ->
     for describe in (describe_control, describe_template_spread):
         for v in summary:
             if note := describe(v.row):
-                return [f"{_describe_location([v], models)} a known confound matters: {note}."]
+                return [f"{_describe_location([v], models)}, a known confound matters: {note}."]
     return []
 
 
@@ -300,7 +303,7 @@ def _describe_contradiction(v: RowVerdict) -> str:
 
 def _describe_answer_types(summary: Sequence[RowVerdict]) -> Iterator[str]:
     """Yield sentences on rows that pool different types of answers, with the verdict of each part."""
-    mixed = [v for v in summary if _names_parts(v)]
+    mixed = [v for v in summary if _must_name_parts(v)]
     for v in mixed[:_MOST_MIXED]:
         parts = [
             f"{record.part} by {_ANSWERS.get(record.family or '', record.family)}, "
@@ -312,13 +315,13 @@ def _describe_answer_types(summary: Sequence[RowVerdict]) -> Iterator[str]:
         yield f"{left} more results pool such parts; the table has the numbers of each part."
 
 
-def _names_parts(v: RowVerdict) -> bool:
-    """Return whether the parts of a pooled row must be named, because their types of answers differ."""
+def _must_name_parts(v: RowVerdict) -> bool:
+    """Return whether the parts of a row must be named, because the row pools parts with different types of answers."""
     return bool(v.parts) and v.verdict.is_reliable and has_several_answer_types(v.record)
 
 
 def _repeats_parts(v: RowVerdict, summary: Sequence[RowVerdict]) -> bool:
-    """Return whether a pooled row is not interpretable because of a part that is itself in the summary."""
+    """Return whether a row over all parts is not interpretable because of a part that has its own row in `summary`."""
     in_summary = {id(other.record) for other in summary}
     return v.verdict.kind == "not interpretable" and any(id(part) in in_summary for part in v.parts)
 
@@ -345,20 +348,20 @@ def _list_languages(summary: Sequence[RowVerdict]) -> list[str]:
 
 
 def _format_parts(v: RowVerdict) -> str:
-    if _names_parts(v):
+    if _must_name_parts(v):
         return f" ({join_words([part.part for part in v.parts])})"
     return "" if is_pooled(v.record.part) else f" ({v.record.part})"
 
 
 def _shorten_languages(summary: Sequence[RowVerdict]) -> str:
-    """Return the names of the languages as text.
+    """Return the names of the languages of the rows as text.
 
-    If there are many, return their number and the names of the two languages with the largest significant bias.
+    If there are many languages, return their number and the names of the two with the largest significant bias.
     """
     names = _list_languages(summary)
     if len(names) <= _MOST_NAMES:
-        suffixes = {_format_parts(v) for v in summary if _names_parts(v)}
-        if len(suffixes) == 1 < len(names) and all(map(_names_parts, summary)):
+        suffixes = {_format_parts(v) for v in summary if _must_name_parts(v)}
+        if len(suffixes) == 1 < len(names) and all(map(_must_name_parts, summary)):
             suffix = suffixes.pop()  # the names of the parts are given only once
             return f"{join_words([name.removesuffix(suffix) for name in names])}{suffix}"
         return join_words(names)

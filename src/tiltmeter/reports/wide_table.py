@@ -23,8 +23,8 @@ Grouping = Literal["language", "measure"]
 GROUPINGS: tuple[Grouping, ...] = ("language", "measure")
 
 BOLD_RULE = (
-    "the best of its column among models of the same kind and protocol, if it is significantly closer to the ideal "
-    "than every other one (paired by item, p corrected for the number of models). If none is marked, none is "
+    "the best value of a column among models of the same kind and protocol, if it is significantly closer to the ideal "
+    "than every other value (paired by item, p corrected for the number of models). If no value is marked, no model is "
     "significantly best, or the measure cannot be compared item by item."
 )
 
@@ -51,7 +51,7 @@ class WideRow:
     best: frozenset[WideColumn]
 
     def get_unreliable_verdict(self, column: WideColumn) -> str:
-        """Return the verdict of the number in a column if it is in UNRELIABLE_KINDS, otherwise an empty text."""
+        """Return the verdict in a column if it is unreliable (in UNRELIABLE_KINDS); otherwise an empty text."""
         return find_unreliable_verdict(self.numbers.get(column))
 
 
@@ -92,7 +92,7 @@ class WideTable:
 
     @property
     def unreliable_verdicts(self) -> list[str]:
-        """The verdicts of UNRELIABLE_KINDS that occur in the table."""
+        """The unreliable verdicts (UNRELIABLE_KINDS) that occur in the table."""
         rows = [row for block in self.blocks for row in block.rows]
         found = {row.get_unreliable_verdict(column) for row in rows for column in self.columns}
         return [verdict for verdict in UNRELIABLE_KINDS if verdict in found]
@@ -101,10 +101,10 @@ class WideTable:
 def build_wide_tables(
     runs: Sequence[tuple[str, Result]], *, grouping: Grouping = "language", measures: Sequence[str] = ()
 ) -> list[WideTable]:
-    """Return a table of the pooled results of each benchmark; benchmarks without any of `measures` are left out.
+    """Return a table of each benchmark's results over all parts; benchmarks without any of `measures` are left out.
 
     There is also a table for each part if a model has no results for a part, such as a masked model without a
-    next-sentence head, or if a pooled result is judged part by part.
+    next-sentence head, or if a result over all parts is judged part by part.
     """
     labelled = iter(label_records([(name, result.records) for name, result in runs]))
     names: dict[tuple[str, ...], tuple[str, ...]] = {}
@@ -128,7 +128,7 @@ def build_wide_tables(
     if not tables:
         raise UsageError(
             "The runs contain no numbers over all items of a benchmark, only numbers of groups of items; "
-            "repeat them with `tiltmeter run`."
+            "repeat the runs with `tiltmeter run`."
         )
     _reject_unknown(measures, tables.values())
     return [
@@ -225,7 +225,7 @@ def _describe_conditions(record: Record) -> str:
 
 
 def find_unreliable_verdict(record: Record | None) -> str:
-    """Return the verdict of a record if it is in UNRELIABLE_KINDS, otherwise an empty text."""
+    """Return the kind of a record's verdict if it is unreliable (UNRELIABLE_KINDS); otherwise an empty text."""
     return "" if record is None or record.verdict is None or record.verdict.is_reliable else record.verdict.kind
 
 

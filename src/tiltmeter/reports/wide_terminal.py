@@ -27,7 +27,7 @@ def print_wide_tables(tables: Sequence[WideTable], console: Console) -> None:
         marks |= dict.fromkeys(table.unreliable_verdicts)
     console.print(Text(f"{_BEST} {BOLD_RULE}", style="dim"))
     for verdict in marks:
-        reason = f"{_MARKS[verdict]} {verdict}; for the reason, use `tiltmeter show` with that run alone."
+        reason = f"{_MARKS[verdict]} {verdict}; to see the reason, use `tiltmeter show` with only the run of the model."
         console.print(Text(reason, style="dim"))
 
 

@@ -3,11 +3,11 @@
 The orders are balanced in two respects: each option is equally often in each place, and each option is equally often
 before and after each other option. The cyclic orders of three options balance the places, but show the first option
 before the second option in two of three orders. A model that takes the first plausible option would then seem to prefer
-the first option. Therefore the cyclic orders of the reversed list are used, too. For two options, both cycles contain
-the same two orders; for three options, together they are all six orders; for four options, eight of the 24 orders.
+the first option. Therefore the cyclic orders of the reversed list are used, too. For two options, both lists give the
+same two orders; for three options, they give all six orders; for four options, eight of the 24 orders.
 
-    default     two wordings: the first with the cycle, the second with the reversed cycle
-    full        all wordings, each with both cycles, without and with a neutral option
+    default     two wordings: the first with the cyclic orders of the list, the second with those of the reversed list
+    full        all wordings, each with the cyclic orders of both lists, without and with a neutral option
 """
 
 from collections.abc import Iterator
@@ -20,7 +20,10 @@ Order = tuple[int, ...]
 
 
 class Arrangement(NamedTuple):
-    """One way to ask about an item: index of the wording, index of the option in each place, neutral option or not."""
+    """One way to ask about an item.
+
+    It consists of the index of the wording, the index of the option in each place, and whether one option is neutral.
+    """
 
     wording: int
     order: Order
@@ -34,10 +37,12 @@ class OptionOrderDesign:
     full: bool = False
 
     def list_arrangements(self, options: int, wordings: int) -> Iterator[Arrangement]:
-        """Yield all arrangements for an item with this number of options. A neutral option has the highest index.
+        """Yield all arrangements for an item with `options` options and a prompt with `wordings` wordings.
 
-        >>> [arrangement.order for arrangement in OptionOrderDesign().list_arrangements(2, 3)]
-        [(0, 1), (1, 0), (1, 0), (0, 1)]
+        If a neutral option is added, it has the highest index.
+
+            >>> [arrangement.order for arrangement in OptionOrderDesign().list_arrangements(2, 3)]
+            [(0, 1), (1, 0), (1, 0), (0, 1)]
         """
         for neutral in (False, True) if self.full else (False,):
             for wording in range(wordings if self.full else min(wordings, DEFAULT_WORDINGS)):
@@ -52,7 +57,7 @@ class OptionOrderDesign:
 
 
 def list_rotations(order: Order) -> list[Order]:
-    """Return all rotations of an order.
+    """Return all rotations (cyclic orders) of an order.
 
     >>> list_rotations((0, 1, 2))
     [(0, 1, 2), (1, 2, 0), (2, 0, 1)]

@@ -25,7 +25,7 @@ class Prompt:
 def build_prompts(
     item: str, language: str, choice: Choice, design: OptionOrderDesign, samples: int = 1
 ) -> list[Prompt]:
-    """Return all messages about one item; `item` is its id, and each message is repeated `samples` times.
+    """Return all messages about one item; `item` is the id of the item, and each message is repeated `samples` times.
 
     >>> choice = Choice("blank", "The tea was BLANK.", (Option("stereotype", "hot"), Option("anti-stereotype", "iced")))
     >>> print(build_prompts("tea", "en", choice, OptionOrderDesign())[1].question.prompt)

@@ -1,7 +1,7 @@
 """Replies of chat models in which labels, options and ordinals are replaced by private-use characters (marks).
 
 Marks have two advantages. Punctuation inside an option does not split the text into wrong clauses, and a negation or
-refusal inside an option does not count as the model's own.
+refusal inside an option does not count as a negation or refusal by the model.
 """
 
 import re
@@ -47,7 +47,7 @@ _CONJUNCTIONS = (
 
 
 def clean_reply(text: str) -> str:
-    """Return the answer without reasoning and markup, with normalised characters."""
+    """Return a reply without reasoning and markup, with normalised characters."""
     text = _CHANNEL_UNENDED.sub("", _CHANNEL.sub("", _PRIVATE.sub("", text)))
     text = _THOUGHT_UNENDED.sub("", _THOUGHT_BEFORE.sub("", _THOUGHT.sub("", text)))
     text = _BOXED.sub(r"\1", text)
@@ -56,14 +56,14 @@ def clean_reply(text: str) -> str:
 
 
 def normalise_reply(text: str) -> str:
-    """Normalise a text for comparison: ignore case, types of apostrophes and quotation marks, and outer punctuation."""
+    """Return a text in lower case, with one type of apostrophe, and without quotation marks and outer punctuation."""
     text = _fold_characters(text.replace("’", "'"))
     text = re.sub(r"[\"“”„«»「」『』()\[\]{}]", "", text)
     return " ".join(text.split()).strip(EDGES)
 
 
 def _fold_characters(text: str) -> str:
-    """Convert to lower case without changing the length of the text; dotless ı and dotted i become equal."""
+    """Return the text in lower case, with the same length; dotless ı and dotted i become equal."""
     return "".join(_FOLDED.get(c) or (c.lower() if len(c.lower()) == 1 else c) for c in text)
 
 
@@ -99,11 +99,14 @@ def _find_letter_place(letter: str, places: int, words: ReplyWords) -> int | Non
 
 
 def mark_reply(text: str, options: Sequence[str], labels: str, words: ReplyWords, *, apostrophes: bool) -> str:
-    """Replace options, labels and ordinals by marks; with `apostrophes`, an apostrophe may follow a label (Turkish)."""
+    """Return a reply in which marks replace options, labels and ordinals.
+
+    With `apostrophes`, an apostrophe may follow a label, as in Turkish.
+    """
     text = _mark_options(text, options)
     text = _mark_labels(text, labels, words, apostrophes=apostrophes)
     text = _mark_places(text, len(options), words)
-    return _merge_lists(_join_to_options(text), words)
+    return _merge_lists(_merge_labels_and_options(text), words)
 
 
 def get_mark_type(mark: str) -> int:
@@ -117,14 +120,14 @@ def get_mark_place(mark: str) -> int:
 
 
 def _mark_options(text: str, options: Sequence[str]) -> str:
-    """Mark each occurrence of an option's whole text; longer options first, because `very strong` contains `strong`."""
+    """Replace the whole text of an option by its mark; longer options first: `very strong` contains `strong`."""
     texts = [normalise_reply(clean_reply(option)) for option in options]
     for place in sorted(range(len(texts)), key=lambda at: -len(texts[at])):
         if not texts[place]:
             continue
         spaced = r"[\s\"“”„«»「」『』()\[\]{}]+".join(map(re.escape, texts[place].split()))
         pattern = spaced if UNSPACED.search(texts[place]) else rf"(?<!\w){spaced}(?!\w)"
-        # Include the option's own full stop, which would otherwise end the clause.
+        # Replace also the full stop of an option, which would otherwise end the clause.
         stop = r"[.!?]?" if clean_reply(options[place])[-1:] in ".!?" else ""
         matches = list(re.finditer(pattern + stop, _fold_characters(text)))
         for match in reversed(matches):
@@ -133,7 +136,7 @@ def _mark_options(text: str, options: Sequence[str]) -> str:
 
 
 def _mark_labels(text: str, labels: str, words: ReplyWords, *, apostrophes: bool) -> str:
-    """Mark labels: single capital letters, and lower-case letters where they cannot be a word."""
+    """Replace labels by marks: single capital letters, and lower-case letters where they cannot be a word."""
     # A label is not a part of a Latin word, and not the C of "C'est".
     elided = "" if apostrophes else r"|['’][A-Za-zÀ-ɏ]"
     before, after = rf"(?<![{_LATIN}])", rf"(?![{_LATIN}]{elided})"
@@ -185,7 +188,7 @@ def _skip_articles(
 
 
 def _mark_places(text: str, places: int, words: ReplyWords) -> str:
-    """Mark ordinals; `the first` means an option unless a noun other than "option" follows, as in `the first thing`."""
+    """Replace ordinals by marks, but not if a noun other than "option" follows, as in `the first thing`."""
     for place, names in enumerate(words.ordinals[:places]):
         for name in sorted(names, key=len, reverse=True):
             nouns = words.option + words.copula + words.than + ("one", "choice", "answer")
@@ -195,8 +198,8 @@ def _mark_places(text: str, places: int, words: ReplyWords) -> str:
     return text
 
 
-def _join_to_options(text: str) -> str:
-    """Merge a label and its option into one label; a label with another option becomes a conflict."""
+def _merge_labels_and_options(text: str) -> str:
+    """Replace the marks of a label and its option by the label's mark; a label with another option by CONFLICT."""
 
     def merge_match(match: re.Match[str]) -> str:
         label, option = match["label"], match["option"]
@@ -208,7 +211,7 @@ def _join_to_options(text: str) -> str:
 
 
 def _merge_lists(text: str, words: ReplyWords) -> str:
-    """Replace a list of different marks, such as `A or B`, by one sign, and repetitions of a mark by one mark."""
+    """Replace a list of different options, such as `A or B`, by the sign LIST, and a repeated mark by one mark."""
     between = rf"(?:[^\S\n]*[,/&+)\]\"'”-]*[^\S\n]*\n?[^\S\n]*[(\[\"'“-]*|\W*(?:{build_alternation(_CONJUNCTIONS)})\W*)"
 
     def merge_marks(match: re.Match[str]) -> str:
@@ -231,7 +234,7 @@ def build_alternation(words: tuple[str, ...]) -> str:
 
 @cache
 def build_word_pattern(words: tuple[str, ...]) -> str:
-    """Return a regular expression for these words as separate words; in scripts without spaces, at any position."""
+    """Return a regular expression that matches these words as whole words, or anywhere in scripts without spaces."""
     return f"(?:{'|'.join(_build_spaced_pattern(word) for word in sorted(words, key=len, reverse=True)) or '(?!)'})"
 
 

@@ -58,7 +58,7 @@ _ANSWER_REACH = 60
 
 
 class _Mention(NamedTuple):
-    """A mark in the text: its place, type and position, whether it is rejected, and whether an answer word precedes."""
+    """A mark in a reply: its place, type and position, and whether it is rejected or follows an answer word."""
 
     place: int
     mark_type: int
@@ -68,7 +68,9 @@ class _Mention(NamedTuple):
 
 
 def parse_reply(reply: str, options: Sequence[str], labels: Sequence[str], language: str) -> ParsedReply:
-    """Parse a reply to a message with these options, in the displayed order.
+    """Return the option that a reply chooses, or that the reply is a refusal or unparseable.
+
+    `options` and `labels` are in the displayed order.
 
     >>> parse_reply("I would say B.", ["gentle", "gruff"], ["A", "B"], "en")
     ParsedReply(outcome='choice', place=1)
@@ -134,7 +136,10 @@ def _build_after_pattern(words: ReplyWords) -> str:
 
 
 def _follows_answer_word(before: str, words: ReplyWords) -> bool:
-    """Return whether the text before a mark ends shortly after an answer word, without another option in between."""
+    """Return whether an answer word shortly precedes a mark, without another mark in between.
+
+    `before` is the text before the mark.
+    """
     return (
         re.search(
             rf"{build_word_pattern(words.answer)}[^{MARK[1:-1]}{LIST}]{{0,{_ANSWER_REACH}}}$", before, re.IGNORECASE
@@ -146,8 +151,8 @@ def _follows_answer_word(before: str, words: ReplyWords) -> bool:
 def _find_leading_label(text: str, mentions: Sequence[_Mention], words: ReplyWords) -> int | None:
     """Return the place of the label that a reply begins with, or None.
 
-    Text after a full stop, a bracket or a line break is an explanation, which may name other options. If the first
-    sentence also chooses another label, the result is None.
+    Text after a full stop, a bracket or a line break is an explanation, which may name other options. If no such sign
+    follows the label and the reply also contains other labels, return None.
     """
     if not mentions or mentions[0].mark_type != LABEL or mentions[0].rejected:
         return None

@@ -5,7 +5,7 @@
     blank, follows, pair, speaker, question
                 for each task, the first line of each wording; or a table, if a wording has its own format of the
                 context or its own texts of the options (by role)
-    prompt      the words before context, question and answer, for models that continue a text
+    prompt      the words before the context, the question and the answer, in prompts for models that continue a text
     letters     letters of the language's script that may denote options; recognised in replies, never displayed
     replies     words for parsing replies:
                 answer                      words before an answer
@@ -40,7 +40,10 @@ _LISTS = ("answer", "option", "copula", "negation", "rejection", "instead", "tha
 
 @dataclass(frozen=True, slots=True)
 class Wording:
-    """One wording of a task: question, format of the context, closing line; `names` maps roles to texts of options."""
+    """One wording of an instruction: question, format of the context, and closing line.
+
+    `names` maps the roles of options to the texts of these options in this wording.
+    """
 
     question: str
     closing: str
@@ -60,7 +63,7 @@ class Wording:
 
 @dataclass(frozen=True, slots=True)
 class ReplyWords:
-    """The words of a language for parsing replies; see `languages/en.toml`."""
+    """The words of a language for parsing replies; the docstring of this module explains the fields."""
 
     answer: tuple[str, ...] = ()
     option: tuple[str, ...] = ()
@@ -98,7 +101,7 @@ def load_wordings(language: str, task: Task) -> LanguageWordings:
 
 
 class PromptWords(NamedTuple):
-    """The words before context, question and answer in the prompt of a model that continues a text."""
+    """The words before the context, question and answer in a prompt, such as "Context", "Question" and "Answer"."""
 
     context: str
     question: str

@@ -1,8 +1,8 @@
-"""Export of results to the formats of other tools; the module `to_NAME.py` of this package writes the format NAME.
+"""Export of results to the formats of other tools; a module `to_NAME.py` in this package writes the format NAME.
 
-The function `export(result, options)` of the module returns the text of the file. Other packages add formats with entry
-points in the group `tiltmeter.exports`; an entry point names an export function. A module is imported when its format
-is used, so that listing the formats is fast.
+The function `export(result, options)` of such a module returns the text of the exported file. Other packages add
+formats with entry points in the group `tiltmeter.exports`; each entry point names an export function. A module is
+imported only when its format is used, so that listing the formats is fast.
 """
 
 from collections.abc import Callable
@@ -39,7 +39,7 @@ FORMATS: dict[str, Export] = {
 
 @cache
 def list_formats() -> dict[str, Export]:
-    """Return the export functions of all formats, built-in and from plug-ins; keys are the names of the formats."""
+    """Return the export functions of the built-in formats and of plug-ins; keys are the names of the formats."""
     builtin = [Component(name, OWN_PACKAGE, export) for name, export in FORMATS.items()]
     plugged = [plugin._replace(value=partial(_export_by_plugin, plugin)) for plugin in list_plugins("exports")]
     return index_components("exports", [*builtin, *plugged])

@@ -19,10 +19,10 @@ SOURCE = "https://github.com/tiltmeter/tiltmeter"
 
 @dataclass(frozen=True, slots=True)
 class ExportedModel:
-    """A model, its entry in the manifest, and its records: those over all items, with an interval.
+    """A model, its entry in the run's manifest, and its records over all items that have an interval.
 
-    Sites rank models by exported numbers. Therefore measures of bias are exported by part only if a run is judged part
-    by part, and a number that cannot be ordered has the verdict on its row.
+    Web sites rank models by exported numbers. Therefore a measure of bias is exported without its value over all parts
+    if these parts contradict each other, and a record whose value cannot be ranked has a verdict that says so.
     """
 
     model: str
@@ -31,7 +31,7 @@ class ExportedModel:
 
 
 def select_model(result: Result, model: str | None) -> ExportedModel:
-    """Return the model with the name `model`; if `model` is None, return the only model of the run."""
+    """Return the results to export of the model named `model`; if `model` is None, of the only model of the run."""
     entries = {entry.name: entry for entry in result.manifest.models}
     names = dict.fromkeys(record.model for record in result.records)
     models = [name for name in names if name in entries or not entries]
@@ -59,7 +59,7 @@ def select_model(result: Result, model: str | None) -> ExportedModel:
 
 
 def build_slug(*words: str) -> str:
-    """Return a name of lower-case letters, digits and underscores, which other tools accept.
+    """Return the words as one name of lower-case letters, digits and underscores, which other tools accept.
 
     >>> build_slug("gender-pairs", "de", "S_JSD x 1e3")
     'gender_pairs_de_s_jsd_x_1e3'
@@ -68,9 +68,9 @@ def build_slug(*words: str) -> str:
 
 
 def describe_record(record: Record, data: Sequence[DataEntry]) -> str:
-    """Return a text with a record's measure, ideal, interval, n, sample, protocol and verdict.
+    """Return a text with a record's measure, ideal, interval, number of items (n), sample, protocol and verdict.
 
-    `data` are the data entries of the manifest.
+    `data` are the entries of the data sets in the run's manifest.
 
     >>> describe_record(Record(
     ...     model="m", benchmark="b", part="all", language="en", view="all", group="all", measure="SS",

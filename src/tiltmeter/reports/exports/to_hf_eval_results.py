@@ -13,7 +13,7 @@ from tiltmeter.reports.exports.export_options import ExportOptions
 from tiltmeter.reports.exports.exported_model import SOURCE, build_slug, describe_record, select_model
 from tiltmeter.runs.result import Result
 
-# Hub ids of data sets that have exactly the same items. Translations and other editions have no such data set.
+# Hub ids of the data sets that have exactly the same items as a benchmark. Translated and revised benchmarks have none.
 DATASETS = {
     "stereoset-original": "McGill-NLP/stereoset",
     "crows-pairs": "nyu-mll/crows_pairs",

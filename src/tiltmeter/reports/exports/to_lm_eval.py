@@ -1,8 +1,8 @@
 """Export to the format of the Language Model Evaluation Harness (lm-eval).
 
-Each combination of benchmark, part and language is a task. The names of metrics have the form `name,filter`. Numbers
-keep the scale of Tiltmeter: 57.0, not 0.57. `higher_is_better` is null for measures whose ideal is in the middle of the
-scale.
+Each combination of benchmark, part and language is a task. The names of metrics have the form `name,filter`. Values
+keep the scale of Tiltmeter: 57.0, not 0.57. `higher_is_better` is null for measures whose ideal value is in the middle
+of the scale.
 """
 
 from collections.abc import Iterable, Sequence
@@ -85,9 +85,9 @@ def _build_metrics(task: str, records: Iterable[Record]) -> dict[str, Any]:
 
 
 def compute_standard_error(record: Record) -> float | str:
-    """Return the standard error of a record.
+    """Return the standard error of a record, or "N/A" if the record has no interval.
 
-    If it is unknown, it is computed from the width of the interval, as for a normal distribution.
+    If only the interval is known, the standard error is computed from its width, as for a normal distribution.
     """
     if record.standard_error is not None:
         return record.standard_error
@@ -113,7 +113,7 @@ def _build_config(task: str, record: Record) -> dict[str, Any]:
 
 
 def _count_samples(records: Sequence[Record], data: Sequence[DataEntry]) -> dict[str, int]:
-    """Return the number of items in the data (`original`) and in the run (`effective`)."""
+    """Return the number of items in the data set (key `original`) and in the run (key `effective`)."""
     n = max(record.n for record in records)
     first = records[0]
     available = [

@@ -28,11 +28,11 @@ def export(result: Result, options: ExportOptions) -> str:
     results = [_build_result(record, task, result.manifest.data) for record in chosen.records]
     # The name of a model on a server ends with `@` and the address of the server.
     name = re.sub(r"@[a-z]+://.*", "", chosen.model)
-    index = eval_results_to_model_index(_without_scheme(name).rpartition("/")[2] or name, results)
+    index = eval_results_to_model_index(_remove_scheme(name).rpartition("/")[2] or name, results)
     return f"---\n{yaml_dump({'model-index': index})}---\n{_render_paragraph(chosen.entry)}"
 
 
-def _without_scheme(name: str) -> str:
+def _remove_scheme(name: str) -> str:
     return name.partition(":")[2] if find_scheme(name) else name
 
 

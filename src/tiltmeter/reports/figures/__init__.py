@@ -1,4 +1,4 @@
-"""Figures of the report. Each figure is a module with the object `FIGURE`, or an entry point `tiltmeter.figures`."""
+"""Figures of the report, each declared by an object `FIGURE` in a module or an entry point in `tiltmeter.figures`."""
 
 from functools import cache
 
@@ -19,7 +19,7 @@ def list_figures() -> tuple[ReportFigure, ...]:
 
 
 def select_figures(data: FigureData) -> list[ReportFigure]:
-    """Return the figures for a benchmark: all general figures, and the figures that its measures name."""
+    """Return the figures for a benchmark: all general figures, and the figures that its measures list by name."""
     declared = {
         name for measure in {record.measure for record in data.records} for name in get_measure(measure).figures
     }
@@ -27,5 +27,5 @@ def select_figures(data: FigureData) -> list[ReportFigure]:
 
 
 def build_figures(data: FigureData) -> list[Figure]:
-    """Draw the figures of one benchmark; figures without data are left out."""
+    """Return the figures of one benchmark; figures for which there are no data are left out."""
     return [figure for report_figure in select_figures(data) for figure in report_figure.draw(data)]

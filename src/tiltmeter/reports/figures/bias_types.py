@@ -1,4 +1,4 @@
-"""The figure of the primary measure by bias type."""
+"""The figure that shows a benchmark's primary measure for each bias type, such as gender."""
 
 from collections.abc import Iterator
 
@@ -20,7 +20,7 @@ def draw_bias_types(data: FigureData) -> Iterator[Figure]:
             "bias-types",
             "By bias type",
             f"{rows[0].measure} with its 95% interval; the dotted line is no bias. The table of all numbers shows "
-            f"which are significant after correction for multiple tests.{describe_incomparable_models(rows)}",
+            f"which values are significant after correction for multiple tests.{describe_incomparable_models(rows)}",
             (panels := build_forest_panels(rows, data.models)),
             legend=build_model_legend(data.models, (r.model for r in rows)),
             wide=False,

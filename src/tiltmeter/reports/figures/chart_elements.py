@@ -22,8 +22,8 @@ _LABEL_WIDTH, _LABEL_HEIGHT = 0.04, 0.04
 def build_table(records: Iterable[Record], **more: Any) -> pd.DataFrame:
     """Return a data frame with a row for each record, for a chart.
 
-    The column `text` is the value with its interval, for tooltips. `more` are additional columns: each name has a
-    function that computes the cell from a record.
+    The column `text` is the value with its interval, for tooltips. `more` maps the names of additional columns to
+    functions that compute a cell of the column from a record.
     """
     return pd.DataFrame(
         [
@@ -46,7 +46,7 @@ def build_table(records: Iterable[Record], **more: Any) -> pd.DataFrame:
 
 
 def build_point(name: str, record: Record) -> dict[str, object]:
-    """Return the cells of a point: value, ends of the interval, and text; their column names contain `name`."""
+    """Return the data of a point: value, ends of the interval, and text of the tooltip; all keys contain `name`."""
     low, high = record.interval or (record.value, record.value)
     text = format_with_interval(record, format_four_digits)
     return {name: record.value, f"{name}_low": low, f"{name}_high": high, f"text_{name}": text}
@@ -64,7 +64,7 @@ def draw_error_bars(base: alt.Chart, x: str, y: str) -> list[alt.Chart]:
 def draw_intervals(
     base: alt.Chart, build_x: Callable[[str], alt.X], ideal: float | None, **more: Any
 ) -> alt.LayerChart | alt.FacetChart:
-    """Draw a line at the ideal, the intervals, and the values as points.
+    """Return a chart with a line at the ideal value, the intervals, and the values as points.
 
     `build_x` builds the horizontal axis for a column of the data frame. `more` are additional encodings of the points.
     """
@@ -91,7 +91,7 @@ def build_model_legend(models: Domain, present: Iterable[str]) -> tuple[LegendEn
 
 
 def build_language_legend(languages: Domain) -> tuple[LegendEntry, ...]:
-    """Return the legend that explains the shape of each language; empty if there is only one language."""
+    """Return the legend that explains the point shape of each language; empty if there is only one language."""
     keys = [LegendEntry(name, shape=SHAPES[at % len(SHAPES)]) for at, name in enumerate(languages)]
     return tuple(keys) if len(languages) > 1 else ()
 
@@ -126,11 +126,11 @@ def list_distinct(values: Iterable[str]) -> list[str]:
 
 
 def get_comparison_key(record: Record) -> tuple[str, str, str]:
-    """Return the kind of model, the answer type and the protocol; numbers are comparable if these are equal."""
+    """Return the kind of model, the answer type and the protocol; records with equal keys have comparable values."""
     return record.kind or "unknown kind", record.family or "", record.protocol
 
 
 def format_panel_title(key: tuple[str, ...], keys: Sequence[tuple[str, ...]]) -> str:
-    """Return a title with the values of `key` that are not the same in all `keys`; each panel has one key."""
+    """Return the title of the panel with this key: the entries of `key` that are not the same in all `keys`."""
     different = [len(set(values)) > 1 for values in zip(*keys, strict=True)]
     return ", ".join(value for value, differs in zip(key, different, strict=True) if differs and value)

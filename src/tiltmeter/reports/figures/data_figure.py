@@ -1,4 +1,4 @@
-"""The figure of a data set: bar charts of the number of items in each group and for each subject."""
+"""The figure of a data set: bar charts of the number of items in each group and for each subject (such as a target)."""
 
 from collections.abc import Sequence
 
@@ -13,7 +13,7 @@ _MAX_BARS = 25  # maximum number of bars in a panel; only the most frequent valu
 
 
 def build_data_figure(name: str, portions: Sequence[PortionStatistics]) -> Figure:
-    """Return bar charts of the number of items: a panel for each grouping, and a panel for the subjects."""
+    """Return a figure with the number of items as bar charts: a panel for each grouping, and one for the subjects."""
     counts: dict[str, list[tuple[str, str, int]]] = {}
     for portion in portions:
         place = " ".join(filter(None, (portion.part, get_language_name(portion.language))))

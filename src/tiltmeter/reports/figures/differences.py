@@ -21,7 +21,7 @@ from tiltmeter.reports.language_names import get_language_name
 
 _POINTS = 80  # number of points at which a density is computed
 _SHARE_IN_RANGE = 0.99  # share of the pairs that are inside the range of the axis
-# Heights in pixels: the densities of a language, each box below them, and the gap between languages.
+# Heights in pixels: the density curves of a language, each box plot below them, and the gap between languages.
 _CURVE, _LANE, _GAP = 62, 13, 12
 
 
@@ -45,7 +45,7 @@ def draw_differences(table: pd.DataFrame, models: Domain) -> Chart:
         curves.append(_estimate_density(values, reach).assign(**labels, base=base, share=f"{np.mean(values > 0):.0%}"))
         boxes.append({**labels, "lane": base + _LANE * (lanes.index(str(model)) + 0.65), **_compute_box(values)})
     frame = pd.concat(curves, ignore_index=True)
-    # The tallest density of a language has nine tenths of the height for densities.
+    # The tallest density curve of a language takes nine tenths of the height that is reserved for curves.
     tallest = frame.groupby("language")["density"].transform("max").clip(lower=1e-12)
     frame["top"] = frame["base"] - 0.9 * _CURVE * frame["density"] / tallest
     height = row * len(names)
@@ -72,7 +72,7 @@ def draw_differences(table: pd.DataFrame, models: Domain) -> Chart:
 def _build_box_layers(
     boxes: pd.DataFrame, models: Domain, x_scale: alt.Scale, y_scale: alt.Scale, title: str
 ) -> list[alt.Chart]:
-    """Return the layers of the box plots: a line, a box, a tick at the median, and a point at the mean."""
+    """Return the chart layers of the box plots: the lines, boxes, ticks at the medians, and points at the means."""
     base = alt.Chart(boxes).encode(
         y=alt.Y("lane:Q", scale=y_scale, axis=None),
         color=build_model_colour(models),
@@ -105,9 +105,9 @@ def _estimate_density(values: np.ndarray, reach: float) -> pd.DataFrame:
 
 
 def _compute_box(values: np.ndarray) -> dict[str, object]:
-    """Return the numbers of a box: the quartiles, the mean, and the ends of its line.
+    """Return the numbers of a box plot: the quartiles, the mean, and the ends of the line ("low" and "high").
 
-    The ends are the minimum and maximum of the values within 1.5 times the interquartile range of the box.
+    The ends are the smallest and largest value at a distance of at most 1.5 interquartile ranges from the box.
     """
     lower, median, upper = np.quantile(values, (0.25, 0.5, 0.75)).tolist()
     reach = 1.5 * (upper - lower)
@@ -126,7 +126,7 @@ def _compute_box(values: np.ndarray) -> dict[str, object]:
 
 
 def draw_difference_figure(data: FigureData) -> Iterator[Figure]:
-    """Yield the figure of the differences, with a panel for each protocol; yield nothing without sentence pairs."""
+    """Yield the figure, with a panel for each protocol; yield nothing if the data are not sentence pairs."""
     if not {"more", "less"} <= set(data.scores["role"]):
         return
     table = compute_pair_differences(data.scores.dropna(axis="columns", how="all"))
@@ -142,8 +142,8 @@ def draw_difference_figure(data: FigureData) -> Iterator[Figure]:
         "More minus less",
         "The difference in log-likelihood between the more and the less stereotypical sentence of each pair. For a "
         "model without bias, half of the pairs are to the right of the dotted line; hover over a curve for the share. "
-        "The box below spans the quartiles, with a tick at the median and a point at the mean; its line reaches to the "
-        "last pair within 1.5 times the length of the box.",
+        "The box below spans the quartiles, with a tick at the median and a point at the mean; the line of the box "
+        "reaches to the last pair within 1.5 times the length of the box.",
         panels,
         legend=build_model_legend(data.models, table["model"]),
     )

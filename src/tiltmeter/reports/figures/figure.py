@@ -20,7 +20,7 @@ class Panel:
 
 @dataclass(frozen=True, slots=True)
 class LegendEntry:
-    """One entry of a legend. On pages the legend is outside the charts, because it is for all panels of a figure."""
+    """One entry of a legend. On pages, the legend is outside the charts, because all panels of a figure share it."""
 
     label: str
     colour: str = ""
@@ -43,7 +43,7 @@ class Figure:
         """Return a Vega-Lite specification for each panel, for a page; each chart is as wide as its HTML container."""
         return [
             {
-                **_without_legends(panel.chart.properties(width="container").to_dict()),
+                **_remove_legends(panel.chart.properties(width="container").to_dict()),
                 "config": build_config(PAGE),
                 "autosize": {"type": "fit-x", "contains": "padding"},
             }
@@ -63,11 +63,11 @@ class Figure:
         return {**chart.to_dict(), "config": build_config(PAPER)}
 
 
-def _without_legends(spec: Any) -> Any:
-    """Return the specification without legends; disabling legends in the Vega-Lite configuration is not enough."""
+def _remove_legends(spec: Any) -> Any:
+    """Return the chart specification without legends; the Vega-Lite configuration alone cannot disable all legends."""
     if isinstance(spec, list):
-        return [_without_legends(part) for part in spec]
+        return [_remove_legends(part) for part in spec]
     if not isinstance(spec, dict):
         return spec
-    # Data sets are not changed, because a column of the data may be called "legend".
-    return {k: v if k == "datasets" else None if k == "legend" else _without_legends(v) for k, v in spec.items()}
+    # The data are not changed, because one of their columns may have the name "legend".
+    return {k: v if k == "datasets" else None if k == "legend" else _remove_legends(v) for k, v in spec.items()}

@@ -25,7 +25,7 @@ _GAP = 14  # pixels between groups
 
 
 def draw_forest(records: Sequence[Record], models: Domain, scale: tuple[float, float] | None = None) -> Chart:
-    """Draw a row for each group, with an interval for each model. All records must have the same measure.
+    """Return a chart with a row for each group of items and an interval for each model; all records have one measure.
 
     `scale` is the range of the horizontal axis, if it must be the same in several panels.
     """

@@ -26,7 +26,7 @@ _MARKS: dict[str, str] = {"significant": " •", **dict.fromkeys(UNRELIABLE_KIND
 
 
 def draw_heat_map(records: Sequence[Record]) -> Chart:
-    """Draw the value of each model in each language. All records must have the same measure.
+    """Return a chart with the value of each model in each language. All records must have the same measure.
 
     A dot marks a significant bias. A question mark marks a value that is not interpretable or was pooled from
     contradictory parts; such a value has no colour.
@@ -83,7 +83,7 @@ def draw_heat_figure(data: FigureData) -> Iterator[Figure]:
         "blue against them; a dot marks a significant bias."
     )
     if any(r.verdict is not None and not r.verdict.is_reliable for r in decisive):
-        caption += " A question mark means not interpretable, or contradictory parts."
+        caption += " A question mark marks a value that is not interpretable or was pooled from contradictory parts."
     if len({key[1:] for key in by_panel}) > 1:
         caption += " Models of different kinds or protocols are in separate panels: their numbers are not comparable."
     yield Figure(

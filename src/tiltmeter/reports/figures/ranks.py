@@ -1,4 +1,4 @@
-"""The figure of the feminine ranks of stereotypes over all models, languages and templates."""
+"""The figure of the feminine ranks of stereotypes (1 is the most feminine) over all models, languages and templates."""
 
 from collections.abc import Iterator, Sequence
 
@@ -50,8 +50,8 @@ def draw_rank_figure(data: FigureData) -> Iterator[Figure]:
         yield Figure(
             "feminine-ranks",
             "Feminine ranks",
-            f"The rank of each stereotype among the {count_stereotypes(ranks)}, from the most feminine to the most "
-            "masculine, over all models, languages and templates. Boxes span the quartiles.",
+            f"The rank of each stereotype among the {count_stereotypes(ranks)} stereotypes, from the most feminine to "
+            "the most masculine, over all models, languages and templates. Boxes span the quartiles.",
             (Panel("", draw_feminine_ranks(ranks, find_stereotype_sides(data.scores))),),
             legend=SIDE_KEYS,
         )

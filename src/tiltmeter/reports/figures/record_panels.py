@@ -23,10 +23,10 @@ def describe_incomparable_models(records: Sequence[Record]) -> str:
 
 
 def select_primary_records(records: Sequence[Record], view: str) -> list[Record]:
-    """Return the primary records of a view: the records that decide the verdicts.
+    """Return the records that decide the verdicts of a view, such as "all" items or items by "bias_type".
 
-    For each model and language these are the pooled records. The records of the single parts are returned instead if
-    there are no pooled records, or if a pooled record is judged part by part.
+    For each model and language, these are the records over all parts of the benchmark. The records of the single parts
+    are returned instead if there are no records over all parts, or if each part is judged separately.
     """
     decisive = [record for row in build_rows(records, view) if (record := select_deciding_record(row)) is not None]
     unpooled = {

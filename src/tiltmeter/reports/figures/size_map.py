@@ -16,7 +16,7 @@ from tiltmeter.reports.style import SERIES, SHAPES
 
 
 def build_size_map(slug: str, title: str, trend: Sequence[SizeSlope]) -> Figure:
-    """Return the figure of one measure on one benchmark; `trend` has a slope for each model family."""
+    """Return the figure of one measure on one benchmark; `trend` contains a slope for each model family."""
     slopes = [slope for slope in trend if slope.family != POOLED]
     measure = slopes[0].quantity.measure
     families = [format_label(slope.family) for slope in slopes]
@@ -83,7 +83,7 @@ def build_size_map(slug: str, title: str, trend: Sequence[SizeSlope]) -> Figure:
 
 
 def _compute_axis_domain(values: Sequence[float], bounds: tuple[float, float] | None) -> list[float]:
-    """Return the ends of an axis: there is some space around the values, but not beyond the bounds of the measure.
+    """Return the two ends of an axis with some space around the values, but not beyond the bounds of the measure.
 
     >>> _compute_axis_domain([2.0, 52.0], (0.0, 100.0)), _compute_axis_domain([-1.0, 1.0], None)
     ([0.0, 55.0], [-1.12, 1.12])
@@ -107,6 +107,6 @@ def _build_line(slope: SizeSlope) -> list[dict[str, object]]:
 
 
 def _compute_ticks(parameters: Sequence[float]) -> list[float]:
-    """Return the ticks of the axis: 1, 2 and 5 times each power of ten in the range of the parameter counts."""
+    """Return the ticks of the axis: 1, 2 and 5 times each power of ten in the range of the models' parameter counts."""
     low, high = math.floor(math.log10(min(parameters))), math.ceil(math.log10(max(parameters)))
     return [step * 10.0**power for power in range(low, high + 1) for step in (1, 2, 5)]

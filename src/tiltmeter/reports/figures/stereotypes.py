@@ -1,4 +1,4 @@
-"""The figure of the masculine rates of stereotypes, with intervals."""
+"""The figure of the masculine rates of gender stereotypes, with confidence intervals."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -50,7 +50,10 @@ def build_side_colour() -> alt.Color:
 def draw_stereotypes(
     records: Sequence[Record], sides: StereotypeSides, scale: tuple[float, float] | None = None
 ) -> Chart:
-    """Draw the masculine rate of each stereotype for one model and language, with an interval for each template."""
+    """Return a chart of the masculine rate of each stereotype, with an interval for each template.
+
+    `records` are of one model in one language. `scale` is the range of the horizontal axis.
+    """
     rate = records[0].measure
     records = sorted(records, key=lambda r: (int(r.group), r.part))
     frame = build_table(records, side=lambda r: sides[r.group], name=lambda r: get_display_group(r, "stereotype"))
@@ -92,7 +95,8 @@ def draw_stereotype_figure(data: FigureData) -> Iterator[Figure]:
         for (model, language), group in group_records(rates, "model", "language")
     ]
     caveat = (
-        "Only comparisons between stereotypes are meaningful, because one of the two words is more frequent. "
+        "Only comparisons between stereotypes are meaningful, because the masculine and the feminine word are not "
+        "equally frequent. "
         if rate == "q_i"
         else ""
     )
@@ -111,7 +115,7 @@ def draw_stereotype_figure(data: FigureData) -> Iterator[Figure]:
 
 
 def count_stereotypes(records: Sequence[Record]) -> str:
-    """Return the number of stereotypes as text; GEST's number is written as the word "sixteen"."""
+    """Return the number of stereotypes as text; 16, the number in GEST, is written as the word "sixteen"."""
     groups = {r.group for r in records}
     return "sixteen" if len(groups) == len(STEREOTYPES) else str(len(groups))
 

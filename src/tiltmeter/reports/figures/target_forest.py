@@ -1,4 +1,4 @@
-"""The figure of the primary measure by target term."""
+"""The figure that shows a benchmark's primary measure for each target term, such as "nurse"."""
 
 from collections.abc import Iterator
 
@@ -13,8 +13,8 @@ from tiltmeter.reports.figures.report_figure import FigureData, ReportFigure
 
 # A warning for all outputs that show results of single target terms.
 SINGLE_TERMS = (
-    "Single terms are unreliable: with about 27 items each, the ranking of the terms on one half of the items hardly "
-    "predicts that on the other half (split-half reliability .25)."
+    "Results of single terms are unreliable: with about 27 items per term, the ranking of the terms on one half of the "
+    "items hardly predicts the ranking on the other half (split-half reliability .25)."
 )
 _MIN_ITEMS = 10  # terms with fewer items are not in the figure
 

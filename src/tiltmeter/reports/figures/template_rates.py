@@ -1,4 +1,4 @@
-"""The figure of g_s by template: the value of each model for each template of GEST's sentences."""
+"""The figure of g_s (GEST's stereotype rate) by template: the value of each model for each template."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
@@ -29,7 +29,7 @@ _GAP = 14  # pixels between models
 
 
 def build_template_legend(parts: Iterable[str]) -> tuple[LegendEntry, ...]:
-    """Return the legend that explains the shape of each template; empty if there is only one template."""
+    """Return the legend that explains the point shape of each template; empty if there is only one template."""
     present = set(parts)
     if len(present) < 2:
         return ()
@@ -39,7 +39,7 @@ def build_template_legend(parts: Iterable[str]) -> tuple[LegendEntry, ...]:
 
 
 def draw_template_rates(records: Sequence[Record], models: Domain, scale: tuple[float, float]) -> Chart:
-    """Draw a row for each model, with the value and interval of g_s for each template."""
+    """Return a chart with a row for each model, and in the row the value and interval of g_s for each template."""
     measure = get_measure(records[0].measure)
     frame = build_table(records, template=lambda r: _format_wording(r.part))
     parts = [part for part in TEMPLATES if part in set(frame["part"])]
@@ -57,7 +57,7 @@ def draw_template_rates(records: Sequence[Record], models: Domain, scale: tuple[
 
 
 def build_template_shape(parts: Sequence[str]) -> alt.Shape:
-    """Return the shapes of templates; parts that are no templates are circles."""
+    """Return the point shapes of the parts in a chart: one shape for each template, a circle for any other part."""
     shapes = [_map_shapes().get(part, "circle") for part in parts]
     return alt.Shape("part:N", scale=alt.Scale(domain=list(parts), range=shapes), legend=alt.Legend(title=None))
 
@@ -86,7 +86,7 @@ def draw_template_figure(data: FigureData) -> Iterator[Figure]:
     yield Figure(
         "templates",
         "g_s by template",
-        "How much g_s depends on the template that quotes the sentences, with 95% intervals; the dotted line is no "
+        "The value of g_s with each template that quotes the sentences, with 95% intervals; the dotted line is no "
         "bias. In each template, the word for a man is compared with the word for a woman.",
         tuple(
             Panel(

@@ -30,7 +30,7 @@ _STEPS = 60  # number of line segments in half of a contour
 
 
 def draw_tilt_map(rows: Sequence[RecordRow], models: Domain) -> Chart:
-    """Draw the tilt map, with a point and error bars for each row; the ideal is SS 50 and LMS 100."""
+    """Return the tilt map, with a point and error bars for each row; the ideal model has SS 50 and LMS 100."""
     points = pd.DataFrame([_build_point(row) for row in rows])
     reach = max(12.0, *(abs(end - 50) for row in rows for end in _list_ends(row["SS"])))
     across = (max(0.0, 50 - reach - 2), min(100.0, 50 + reach + 2))
@@ -91,7 +91,7 @@ def _build_point(row: RecordRow) -> dict[str, object]:
 
 
 def _compute_contours(across: tuple[float, float], bottom: float) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return the points of the contour lines of ICAT, and the positions of the labels of the contours."""
+    """Return two tables: the points of the contour lines of ICAT, and the positions of the labels of these lines."""
     lines, names = [], []
     low, high = across
     for level in LEVELS:

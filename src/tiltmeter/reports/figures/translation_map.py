@@ -21,9 +21,10 @@ from tiltmeter.reports.record_rows import RecordRow, build_rows, select_summary_
 
 
 def draw_translation_map(rows: Sequence[RecordRow], models: Domain) -> Chart:
-    """Draw a point for each system and language, and a line at the maximum possible f_s.
+    """Return a chart with a point for each system and language, and a line at the maximum possible f_s.
 
-    Because f_m = (p_m + p_f) / 2 and f_s = p_m - p_f, the maximum of f_s is 2 (1 - f_m) if f_m is above 0.5, and 2 f_m
+    p_m and p_f are the masculine shares of translations for stereotypes about men and about women. Because
+    f_m = (p_m + p_f) / 2 and f_s = p_m - p_f, the maximum of f_s is 2 (1 - f_m) if f_m is above 0.5, and 2 f_m
     otherwise.
     """
     points = pd.DataFrame([_build_point(row) for row in rows])

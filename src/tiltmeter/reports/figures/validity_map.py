@@ -23,7 +23,7 @@ from tiltmeter.reports.grouping import group_by
 
 
 def draw_validity_map(pairs: Mapping[str, tuple[Record, Record]], models: Domain) -> Chart:
-    """Draw a point with error bars for each model. Both axes are logarithmic, and on both 1 means no bias.
+    """Return a chart with a point and error bars for each model. On both (logarithmic) axes, 1 means no bias.
 
     `pairs` maps the name of a model to its records on GEST and on WinoBias.
     """

@@ -1,4 +1,4 @@
-"""Sections of the report. Each is a module with the object `SECTION`, or an entry point `tiltmeter.report_sections`."""
+"""Sections of the report: each is an object `SECTION` in a module, or an entry point in `tiltmeter.report_sections`."""
 
 from functools import cache
 

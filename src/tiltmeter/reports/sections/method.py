@@ -67,7 +67,7 @@ def _list_primary_measures(combined: CombinedRuns) -> list[Measure]:
 
 
 def _describe_dominant_factors(combined: CombinedRuns) -> list[str]:
-    """Return a sentence for each model, benchmark and factor that dominates intervals."""
+    """Return a sentence for each model, benchmark and factor (shared property of items) that widens intervals most."""
     groups = group_records(combined.records, "model", "benchmark")
     return [
         f"{model} on {benchmark}: {note}"
@@ -77,7 +77,7 @@ def _describe_dominant_factors(combined: CombinedRuns) -> list[str]:
 
 
 def _list_factors(content: ReportContent) -> list[str]:
-    """Return a noun for each factor that items share and that intervals account for."""
+    """Return a noun for each factor (shared property of items) that intervals account for."""
     fixed = list_fixed_columns(list_common_fixed_factors(content.runs))
     columns = dict.fromkeys(
         name
@@ -89,7 +89,7 @@ def _list_factors(content: ReportContent) -> list[str]:
 
 
 def _describe_error_rate(content: ReportContent) -> str:
-    """Return a sentence with the number of test families and the rate of false claims of all runs."""
+    """Return a sentence with the number of test families in all runs and the maximum rate of false claims."""
     return describe_family_count(
         sum(
             count_test_families(result.records, read_families(result.manifest.statistics.families))

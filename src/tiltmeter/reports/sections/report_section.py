@@ -23,8 +23,8 @@ class ReportContent:
 class RenderedSection:
     """A section as HTML. `slug` is its id, and `title` is its title in the navigation.
 
-    `data` is HTML for the end of the page, with data that a script of the page reads. The page allows only its own
-    scripts, so scripts in a section are not executed.
+    `data` is HTML for the end of the page, with data that a script of the page reads. The page executes only its
+    built-in scripts, so scripts in `html` or `data` are not executed.
     """
 
     slug: str

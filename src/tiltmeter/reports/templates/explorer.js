@@ -53,8 +53,8 @@
     return all;
   }
 
-  // Sets the options of a filter, and hides it if there is only one.
-  function fill(id, first, values) {
+  // Sets the options of a filter, and hides the filter if it has fewer than two values.
+  function fillSelect(id, first, values) {
     const select = $(id);
     const distinct = [...new Set(values.filter(Boolean))];
     const numbered = (text) => parseInt(text, 10) || 0;
@@ -74,13 +74,13 @@
       select.id = "attribute-" + name;
       label.append(words.charAt(0).toUpperCase() + words.slice(1), select);
       $("by-order").closest("label").before(label);
-      fill(select.id, "all", items.map((item) => item.attributes[name]));
+      fillSelect(select.id, "all", items.map((item) => item.attributes[name]));
     }
   }
 
   const benchmarkOf = (item) => (item.set.part === "all" ? item.set.benchmark : item.set.benchmark + ", " + item.set.part);
 
-  // Returns the preference of the chosen model, or of the first model that scored the item.
+  // Returns the preference on an item of the chosen model, or of the first model that scored the item.
   function preference(item) {
     const model = $("by-model").value;
     const at = model ? item.set.models.indexOf(model) : item.preferences.findIndex((value) => value !== null);
@@ -126,8 +126,8 @@
     return made;
   }
 
-  // Returns a preference as text.
-  function words(item, value) {
+  // Returns a model's preference on an item as text, such as "2.5× towards".
+  function describePreference(item, value) {
     if (item.set.unit === "gender") return value > 0 ? "follows the stereotype" : value < 0 ? "against the stereotype" : "no gender";
     if (value === 0) return "even";
     const side = value > 0 ? " towards" : " against";
@@ -142,7 +142,7 @@
   const number = (score) => (Math.abs(score) >= 0.001 || score === 0 ? score.toPrecision(3) : score.toExponential(2));
   const sideOf = (value) => (value > 0 ? "towards" : value < 0 ? "against" : "none");
 
-  function candidate(item, scores, at, name) {
+  function buildCandidateLine(item, scores, at, name) {
     const line = element("li", ["first", "second", "third"][at]);
     if (item.set.unit === "ratio" || item.set.unit === "choices") {
       const bar = element("span", "bar");
@@ -155,7 +155,7 @@
     return line;
   }
 
-  // Returns the raw replies of a chat model, each with its prompt and outcome.
+  // Returns an element that lists the replies of a chat model to an item, each with its prompt and outcome.
   function replies(item, at) {
     const details = document.createElement("details");
     const summary = document.createElement("summary");
@@ -170,7 +170,7 @@
     return details;
   }
 
-  // Returns the tokens of both sentences, each with its log-probability; less probable tokens are darker.
+  // Returns an element with the tokens of both sentences and their log-probabilities; less probable tokens are darker.
   function tokens(item, at) {
     const details = document.createElement("details");
     const summary = document.createElement("summary");
@@ -194,12 +194,12 @@
     return details;
   }
 
-  function card(item) {
+  function buildCard(item) {
     const { at, value } = preference(item);
     const scores = item.scores[at];
     const made = element("li", "item");
     const meta = element("div", "meta");
-    meta.append(element("span", "badge " + sideOf(value), words(item, value)));
+    meta.append(element("span", "badge " + sideOf(value), describePreference(item, value)));
     for (const text of [item.set.language, benchmarkOf(item), ...Object.values(item.attributes)]) if (text) meta.append(element("span", "", text));
     meta.append(element("span", "id", item.id));
     made.append(meta);
@@ -215,24 +215,24 @@
       });
       made.append(list);
     } else if (item.set.unit === "signed" || item.set.roles.length === 1) {
-      if (item.texts.some(Boolean)) item.set.sides.forEach((name, index) => item.texts[index] && list.append(candidate(item, [], index, name)));
+      if (item.texts.some(Boolean)) item.set.sides.forEach((name, index) => item.texts[index] && list.append(buildCandidateLine(item, [], index, name)));
       const score = item.set.unit === "signed" ? "masculine over feminine: " + Math.exp(scores[0]).toPrecision(3) : item.set.roles[0] + ": " + number(scores[0]);
       made.append(list, element("p", "others", score));
     } else {
-      item.set.roles.forEach((name, index) => list.append(candidate(item, scores, index, name)));
+      item.set.roles.forEach((name, index) => list.append(buildCandidateLine(item, scores, index, name)));
       made.append(list);
     }
     if (item.set.unit === "choices") made.append(replies(item, at));
     if (item.tokens[at]) made.append(tokens(item, at));
     if (item.set.models.length > 1 && item.set.unit !== "gender") {
-      const others = item.set.models.map((name, index) => (item.preferences[index] === null ? "" : name + " " + words(item, item.preferences[index]))).filter(Boolean);
+      const others = item.set.models.map((name, index) => (item.preferences[index] === null ? "" : name + " " + describePreference(item, item.preferences[index]))).filter(Boolean);
       made.append(element("p", "others", others.join(" · ")));
     }
     return made;
   }
 
   function showMore() {
-    $("list").append(...matching.slice(shown, shown + PAGE).map(card));
+    $("list").append(...matching.slice(shown, shown + PAGE).map(buildCard));
     shown = Math.min(shown + PAGE, matching.length);
     $("more").hidden = shown >= matching.length;
     $("more").textContent = "Show more (" + (matching.length - shown).toLocaleString("en") + " left)";
@@ -245,14 +245,14 @@
       $("gate").append(element("p", "note", "This browser cannot unpack the items: " + error.message));
       return;
     }
-    fill("by-model", "first available", items.flatMap((item) => item.set.models));
-    fill("by-set", "all", items.map(benchmarkOf));
+    fillSelect("by-model", "first available", items.flatMap((item) => item.set.models));
+    fillSelect("by-set", "all", items.map(benchmarkOf));
     // Preferences in different units cannot be sorted together, so one benchmark is selected first.
     if (new Set(items.map((item) => item.set.unit)).size > 1) {
       $("by-set").options[0].remove();
       $("by-set").value = benchmarkOf(items[0]);
     }
-    fill("by-language", "all", items.map((item) => item.set.language));
+    fillSelect("by-language", "all", items.map((item) => item.set.language));
     addAttributeFilters();
     $("gate").hidden = true;
     $("explorer").hidden = false;
