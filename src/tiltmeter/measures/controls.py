@@ -35,7 +35,7 @@ class ControlContrast:
 
     @property
     def outcome(self) -> ControlOutcome:
-        """Whether a significant bias of the record is significantly larger than the bias of the control."""
+        """Whether the bias is "more" than that of the control or "not more"; otherwise there is no significant bias."""
         if self.record.verdict is None or self.record.verdict.kind != "significant":
             return "no bias to explain"
         none = 1.0 if get_measure(self.record.measure).ratio else 0.0

@@ -81,9 +81,9 @@ def compute_answer_noise(
     """Return the variance of a combination that is due to the noise of single answers.
 
     `answers` has a row for each member and a column for each item. `coefficients` are the weights of the members in the
-    combination, `weights` the weights of the items in the measure. The noise is estimated from residuals within each
-    group of members and stratum of items, after the effects of members and of items are removed. If the `sizes` of
-    members are given, a slope by size is removed for each item too. Groups without residuals add no variance.
+    combination, and `weights` are the weights of the items in the measure. The noise is estimated from residuals within
+    each group of members and stratum of items, after the effects of members and of items are removed. If the `sizes` of
+    members (models) are given, a slope by size is removed for each item too. Groups without residuals add no variance.
     """
     codes = np.zeros(answers.shape[1], dtype=int) if strata is None else pd.factorize(strata)[0]
     counts = np.bincount(codes).astype(float)
@@ -110,8 +110,9 @@ def compute_answer_noise(
 def combine_variances(between: MemberVariance, items: StandardError, noise: float) -> StandardError:
     """Return the standard error of a combination if members and items are both samples.
 
-    The degrees of freedom are Satterthwaite's. The variance is not smaller than the variance between members alone or
-    the variance between items alone.
+    `noise` is the variance of single answers; it is in the variance between members and in that between items, so it is
+    subtracted once. The result is not smaller than one of these two variances. The degrees of freedom are
+    Satterthwaite's.
     """
     item_variance = items.value**2
     variance = max(between.variance + item_variance - noise, between.variance, item_variance)

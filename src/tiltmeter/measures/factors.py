@@ -50,7 +50,7 @@ class Factors:
         return any(codes.max(initial=-1) + 1 < len(codes) for codes in self.codes.values())
 
     def without(self, *dropped: str) -> "Factors | None":
-        """Return the factors without those with these names; None if no factor remains."""
+        """Return the factors except those with the names `dropped`; None if no factor remains."""
         labels = {name: labels for name, labels in self.labels.items() if name not in dropped}
         codes = {name: self.codes[name] for name in labels}
         return Factors(labels, codes) if labels else None
@@ -58,7 +58,7 @@ class Factors:
     def join(self, other: "Factors") -> "Factors":
         """Return the factors of two groups of items together; items with the same label are one cluster.
 
-        A group without a factor has no labels of this factor.
+        If a group of items lacks a factor of the other group, its items have no label of this factor.
         """
         names = dict.fromkeys((*self.labels, *other.labels))
         return Factors.from_labels({name: np.concatenate([self._list(name), other._list(name)]) for name in names})
@@ -74,7 +74,7 @@ def _number(labels: NDArray[Any]) -> Codes:
 
 
 def build_factors(columns: Mapping[str, Labels], names: Iterable[str]) -> Factors | None:
-    """Return the factors with these names that have several labels; None if there is no such factor."""
+    """Return the factors with these names that have more than one label; None if there is no such factor."""
     used = {name: columns[name] for name in names if name in columns and _has_several_labels(columns[name])}
     return Factors.from_labels(used) if used else None
 

@@ -19,7 +19,7 @@ from tiltmeter.measures.factors import Codes, Factors, Labels
 
 Floats = NDArray[np.float64]
 
-# The variance of a factor with fewer clusters is unknown, so no verdict generalises over it.
+# With fewer clusters, the variance between the clusters of a factor cannot be estimated, so the verdict is "too few".
 FEWEST_CLUSTERS = 5
 # Variances below this number are rounding errors and count as zero.
 _ROUNDING = 1e-24
@@ -76,7 +76,7 @@ def compute_standard_error(
 def _compute_clustered_error(
     name: str, codes: Codes, independent: StandardError, influence: Floats, strata: Labels | None
 ) -> StandardError:
-    """Return the standard error for the clusters of one factor, at least that of independent items."""
+    """Return the standard error for the clusters of one factor; it is at least that of independent items."""
     sizes = np.bincount(codes)
     count = len(sizes)
     if count < 2:
