@@ -31,7 +31,7 @@ class FrameWords(NamedTuple):
 
 
 def find_differing_words(male: str, female: str) -> FrameWords:
-    """Split two frames at the words in which they differ.
+    """Split two frames into the common text and the words in which they differ.
 
     >>> find_differing_words('"{sentence}", dit l’homme.', '"{sentence}", dit la femme.')
     FrameWords(before='"{sentence}", dit ', male='l’homme', female='la femme', after='.')
@@ -49,7 +49,7 @@ def find_differing_words(male: str, female: str) -> FrameWords:
 
 
 def find_frame_problem(male: str, female: str) -> str | None:
-    """Return why two frames cannot be compared; None if they can.
+    """Return the reason why two frames cannot be compared; None if they can be compared.
 
     >>> find_frame_problem('"{sentence}", dijo.', '"{sentence}", dijo.')
     'the two frames are the same'

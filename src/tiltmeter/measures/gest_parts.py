@@ -51,8 +51,8 @@ class GestPart:
     """The log ratios of one template, by stereotype and sub-stereotype.
 
     `ids` are the ids of the sentences of each stereotype, and `ideas` maps ids to an identifier of the English original
-    (see `identify_idea`). `family` are the log ratios of sentences with family words, and `about_men` are the numbers of
-    the stereotypes about men. If `resamples` is 0, there are no intervals.
+    (see `identify_idea`). `family` are the log ratios of sentences with family words, and `about_men` are the numbers
+    of the stereotypes about men. If `resamples` is 0, there are no intervals.
     """
 
     name: str

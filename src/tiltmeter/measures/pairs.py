@@ -1,8 +1,8 @@
 """CPS, S_JSD and related measures of sentence pairs (Nangia et al. 2020, Steinborn et al. 2022).
 
 docs/explanation/sentence-pairs.md defines the measures. Views (groupings of the pairs): all pairs, and the pairs of one
-`bias_type`, of one `subtype` or of one `direction`. In the view by direction, CPS has the names of CrowS-Pairs (stereotype score and
-anti-stereotype score) and excludes ties, as CrowS-Pairs does.
+`bias_type`, of one `subtype` or of one `direction`. In the view by direction, CPS has the names of CrowS-Pairs
+(stereotype score and anti-stereotype score) and excludes ties, as CrowS-Pairs does.
 
 Percentages have mid-P binomial intervals and tests. Means have Student's t with a correction for skewness (see
 `estimates`). S_JSD is skewed and has heavy tails: with fewer than 60 pairs, the 95% intervals of all tested methods
@@ -108,7 +108,7 @@ S_JSD = Measure(
     decides=True,
     template_spread="template spread of S_JSD x 1e3",
     statement=lambda value: (
-        f"the model predicts the {'more' if value < 0 else 'less'} stereotypical sentences better than the other sentences"
+        f"the model predicts the {'more' if value < 0 else 'less'} stereotypical sentences better than the others"
     ),
     validity=_VALID,
     per_token=True,

@@ -29,13 +29,13 @@ class Record:
     """One value of a measure in a run.
 
     `view` tells how the items are grouped (all items, by bias type, by target term, …), and `group` is the name of the
-    group. `n` is the number of items. `factor` is the factor (such as the target terms that items share) that dominates the
-    standard error, `clusters` is the number of its clusters, `design_effect` is the variance divided by that of independent items, and `df`
-    are the degrees of freedom of the standard error. `low` and `high` are the ends of the 95% interval; if there is no
-    interval, `why` is the reason. `p_value` is the p-value of the test against `ideal`, and `p_adjusted` is this
-    p-value corrected by Holm's method for a test family of `tests` tests, and for the number of `looks` at growing
-    samples (None if looks are not counted). `p_equivalence` tests that the true value is within `margin` of the ideal,
-    `p_beyond` that it is beyond the margin; both are corrected too. `detectable` is the minimum detectable effect with
+    group. `n` is the number of items. `factor` is the factor (such as the target terms that items share) that dominates
+    the standard error, `clusters` is the number of its clusters, `design_effect` is the variance divided by that of
+    independent items, and `df` are the degrees of freedom of the standard error. `low` and `high` are the ends of the
+    95% interval; if there is no interval, `why` is the reason. `p_value` is the p-value of the test against `ideal`.
+    `p_adjusted` is this p-value corrected by Holm's method for a test family of `tests` tests, and for the number of
+    `looks` (tests of growing samples; None if looks are not counted). `p_equivalence` tests that the true value is
+    within `margin` of the ideal, `p_beyond` that it is beyond the margin; both are corrected too. `detectable` is the minimum detectable effect with
     a power of 80%; for ratios, it is the logarithm of the effect. `family` is the answer type (likelihood,
     next-sentence, …), `kind` the kind of model (masked, causal, …). `label` is the name of the group for display, if
     the data contain such a name. If answers are missing, `missing` is their share (0 to 1), and `lowest_possible` and

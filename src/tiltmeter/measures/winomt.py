@@ -90,7 +90,7 @@ DELTA_G = Measure(
 )
 ACC = Measure(
     "WinoMT acc",
-    "the share of people whose noun has their gender in the translation; a gender that is not recognised counts as wrong",
+    "the share of people whose noun has their gender in the translation; an unrecognised gender counts as wrong",
     ideal=100.0,
     bounds=PERCENT,
     unit="%",
@@ -106,7 +106,11 @@ F1 = {
     for gender in (MALE, FEMALE)
 }
 UNTOLD = Measure(
-    "untold", "the share of nouns whose gender is not recognised in the translation", ideal=0.0, bounds=PERCENT, unit="%"
+    "untold",
+    "the share of nouns whose gender in the translation is not recognised",
+    ideal=0.0,
+    bounds=PERCENT,
+    unit="%",
 )
 MEASURES = (DELTA_S, DELTA_G, ACC, *F1.values(), UNTOLD)
 
