@@ -71,7 +71,7 @@ class AssociationItem:
     whole: bool = False
 
 
-# Reading
+# Functions that read an item
 
 
 def _read(fields: Fields) -> AssociationItem | None:
@@ -143,7 +143,7 @@ def _read_sentence_and_word(
     return sentence, word or ""
 
 
-# JSONL
+# Functions that convert an item from and to JSONL
 
 
 def _from_json(values: Mapping[str, object]) -> JsonValues:
@@ -198,7 +198,7 @@ def _write_candidate(candidate: Candidate, item: AssociationItem) -> str | dict[
     return next(iter(values.values())) if len(values) == 1 else values
 
 
-# Texts
+# Functions for the texts of an item
 
 
 def _list_texts(item: AssociationItem) -> Iterator[tuple[str, str]]:
@@ -226,7 +226,7 @@ def _get_text_type(field: str) -> TextType:
     return "word" if field.endswith(".word") else "sentence"
 
 
-def _name_texts(item: AssociationItem) -> dict[str, str]:
+def _name_text_fields(item: AssociationItem) -> dict[str, str]:
     """Return a mapping from field names, such as `candidates[0].word` or `candidates.stereotype.word`, to roles."""
     return {
         f"{name}{of}": candidate.role
@@ -236,7 +236,7 @@ def _name_texts(item: AssociationItem) -> dict[str, str]:
     }
 
 
-def _with_texts(item: AssociationItem, language: str, texts: Mapping[str, str]) -> AssociationItem:
+def _replace_texts(item: AssociationItem, language: str, texts: Mapping[str, str]) -> AssociationItem:
     """Return the item in another language with these texts; intrasentence sentences are built from context and word."""
     context = texts.get("context", item.context)
     candidates = []
@@ -277,7 +277,7 @@ def get_attributes(item: AssociationItem) -> dict[str, Any]:
     }
 
 
-# Duplicates and warnings
+# Functions that find duplicates and yield warnings
 
 
 def _list_unique_values(item: AssociationItem) -> Iterator[UniqueValue]:
@@ -335,8 +335,8 @@ FORM = Form(
     texts=_list_texts,
     translatable=_select_translatable,
     text_kind=_get_text_type,
-    text_names=_name_texts,
-    with_texts=_with_texts,
+    text_names=_name_text_fields,
+    with_texts=_replace_texts,
     attributes=get_attributes,
     subject="target",
     numbers=("length_difference",),
@@ -364,7 +364,7 @@ FORM = Form(
         **INVISIBLE,
         "sentence-case": "a candidate sentence that differs in its capitals from the context with the word filled in",
         "sentence-differs": "a candidate sentence that is not the context with the word filled in",
-        "several-blanks": "BLANK more than once; the published protocol fills every BLANK and scores the first of these words",
+        "several-blanks": "BLANK more than once; the published protocol fills every BLANK and scores the first one",
         "target-not-in-context": "a target term that does not occur in the context",
     },
     changing_meaning=("blank-in-sentence", "identical-candidates", "invisible-difference", "several-blanks"),

@@ -52,13 +52,13 @@ class Fields:
         return value
 
     def texts(self, key: str) -> tuple[str, ...]:
-        """Return the texts of the list at `key`; add a problem if it is missing or empty, and for each invalid text.
+        """Return the texts of the list at `key`; add a problem for a missing or empty list, and for each invalid text.
 
         >>> fields = Fields({"names": ["Ada", ""]})
         >>> fields.texts("names"), fields.problems[0].field
         (('Ada', ''), 'names[1]')
         """
-        listed = self._entries(key)
+        listed = self._get_list(key)
         if listed is not None and not listed:
             self.note("empty-text", key, "the list is empty")
         entries = {f"{key}[{number}]": entry for number, entry in enumerate(listed or ())}
@@ -67,7 +67,7 @@ class Fields:
     def objects(self, key: str) -> list[tuple[str, Mapping[str, object]]]:
         """Return pairs (field name, object) for the objects in the list at `key`; add a problem for other entries."""
         found = []
-        for number, entry in enumerate(self._entries(key) or ()):
+        for number, entry in enumerate(self._get_list(key) or ()):
             name = f"{key}[{number}]"
             if isinstance(entry, Mapping):
                 found.append((name, entry))
@@ -75,7 +75,7 @@ class Fields:
                 self.note("wrong-type", name, f"must be an object, not {describe_json_type(entry)}")
         return found
 
-    def _entries(self, key: str) -> Sequence[object] | None:
+    def _get_list(self, key: str) -> Sequence[object] | None:
         """Return the list at `key`; if it is missing or not a list, add a problem and return None."""
         value = self.values.get(key)
         if value is None:

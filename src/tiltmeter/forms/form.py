@@ -66,7 +66,7 @@ class JsonValues(NamedTuple):
     problems: tuple[Problem, ...] = ()
 
 
-def _with_fields(item: Any, language: str, texts: Mapping[str, str]) -> Any:
+def _replace_fields(item: Any, language: str, texts: Mapping[str, str]) -> Any:
     return replace(item, language=language, **texts)
 
 
@@ -99,7 +99,7 @@ class Form(Generic[I]):
     # Returns display names for fields whose own names do not explain the text.
     text_names: Callable[[I], Mapping[str, str]] = lambda _item: {}
     # Returns the item in another language with translated texts; the default sets the fields of the item.
-    with_texts: Callable[[I, str, Mapping[str, str]], I] = _with_fields
+    with_texts: Callable[[I, str, Mapping[str, str]], I] = _replace_fields
     # Returns the columns that the item adds to the score table.
     attributes: Callable[[I], dict[str, Any]]
     # The attribute that names the person, group or topic of an item.

@@ -111,7 +111,7 @@ FORM = Form(
     warnings={
         "duplicate-source": "the same source text as an earlier item",
         "no-context": "an item of the part context without a context: its gender is not known",
-        "no-wrong-words": "an incorrect reference with no other words than the correct reference: no translation is wrong",
+        "no-wrong-words": "an incorrect reference without words of its own, so that no translation can be wrong",
     },
     changing_meaning=("no-context", "no-wrong-words"),
 )

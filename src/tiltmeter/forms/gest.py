@@ -212,7 +212,7 @@ def _format_for_display(item: GestItem) -> ItemText:
     return ItemText(item.original or item.sentence, texts)
 
 
-def _with_texts(item: GestItem, language: str, texts: Mapping[str, str]) -> GestItem:
+def _replace_texts(item: GestItem, language: str, texts: Mapping[str, str]) -> GestItem:
     """Return the item in another language; its frames are removed, because they are in the old language."""
     sentence = texts.get("sentence", item.sentence)
     return replace(item, language=language, sentence=sentence, male_frame="", female_frame="")
@@ -240,7 +240,7 @@ FORM = Form(
     write=_write,
     texts=_list_texts,
     translatable=lambda item: {"sentence": item.sentence},
-    with_texts=_with_texts,
+    with_texts=_replace_texts,
     attributes=get_attributes,
     subject="stereotype",
     factors={"ideas": ("idea",)},

@@ -236,7 +236,7 @@ class _Items:
         return np.where(self.tied, 0.0, self.ss)
 
     def where(self, rows: NDArray[np.intp] | NDArray[np.bool_]) -> "_Items":
-        """Select items by their indexes or by a mask."""
+        """Return the items that indexes or a mask select."""
         length = None if self.length is None else self.length[rows]
         factors = None if self.factors is None else self.factors.where(rows)
         return _Items(
@@ -244,7 +244,7 @@ class _Items:
         )
 
     def by(self, labels: Labels) -> Iterator[tuple[str, "_Items"]]:
-        """Yield each label with its items, sorted by label."""
+        """Yield pairs (label, items with this label), sorted by label."""
         codes, names = pd.factorize(labels, sort=True)
         order = np.argsort(codes, kind="stable")
         for name, rows in zip(names, np.split(order, np.cumsum(np.bincount(codes))[:-1]), strict=True):

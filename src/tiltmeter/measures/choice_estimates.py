@@ -64,7 +64,10 @@ def estimate_fixed_gap(
 
 
 def estimate_random_gap(values: Floats, stereotypes: Labels, sides: Labels | None = None) -> Mean | None:
-    """Estimate the same difference for stereotypes as a random sample; None if they are too few or do not vary."""
+    """Estimate the mean of stereotypes about men minus that of stereotypes about women, as random samples.
+
+    Return None if there are too few stereotypes or if they do not vary.
+    """
     means = pd.Series(values).groupby(stereotypes).mean()
     known = find_stereotype_sides(stereotypes, sides)
     is_male = np.array([known[int(number)] == MASCULINE for number in means.index])

@@ -76,7 +76,7 @@ from tiltmeter.measures.stereotype_sides import (
 
 MEASURES = CHOICE_MEASURES
 
-# Estimates a gap from values, a mask of the items to use, stereotypes, and sides of stereotypes.
+# A function that estimates a gap from values, a mask of the items to use, stereotypes, and sides of stereotypes.
 _GapEstimator = Callable[[Floats, NDArray[np.bool_], Labels, Labels | None], Estimate | None]
 
 # This module measures only tables of scores that have these roles (values of the column `role`) and these columns.
@@ -144,7 +144,7 @@ def measure(
 
 
 def notes(scores: pd.DataFrame) -> list[str]:
-    """Return a sentence for each model and data set without a gap, because all stereotypes are of one side."""
+    """Return a sentence for each model and data set whose gap is undefined: all stereotypes are of one side."""
     return describe_one_sided_data(scores[scores["role"] == MASCULINE_PREFERENCE], GAP.name)
 
 
@@ -226,7 +226,7 @@ class _Group:
         yield from self._build_share_records(measure, values, (*filled, missing))
 
     def build_preference_records(self, measure: Measure, prefix: str, role: str) -> Iterator[Record]:
-        """Yield the record of the percentage of choices of the first side of a preference."""
+        """Yield the record of the percentage of choices of the first side of a preference, such as the stereotype."""
         if prefix + role in self.items.roles:
             values = 100.0 * self.items.roles[prefix + role].to_numpy(dtype=float)
             yield from self._build_share_records(measure, values, self._fill_preference(prefix, role))
@@ -350,7 +350,7 @@ def _estimate_gap(
     strata: Labels,
     sides: Labels | None,
 ) -> Estimate | None:
-    """Estimate a gap from the given answers and, if answers are missing, from their two worst cases."""
+    """Estimate a gap from the given answers and, if answers are missing, from the two worst cases too."""
     estimates = []
     for values in cases if missing.any() else cases[:1]:
         kept = np.isfinite(values)

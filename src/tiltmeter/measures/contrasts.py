@@ -47,7 +47,7 @@ _ROUNDING = 1e-4
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Contrast:
-    """A paired comparison on n items: `difference` is `left` minus `right`.
+    """A paired comparison of two values of a measure on n items: `difference` is `left` minus `right`.
 
     `farther` is the distance of `left` from the ideal minus the distance of `right`; if it is positive, `left` is
     worse. `disagree` is the number of items with different outcomes or, for continuous values, with different signs.

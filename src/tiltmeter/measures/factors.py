@@ -39,14 +39,14 @@ class Factors:
         return cls(labels, {name: _encode(values) for name, values in labels.items()})
 
     def where(self, rows: NDArray[np.bool_] | Codes) -> "Factors":
-        """Select items by a mask or by their indexes."""
+        """Return the factors of the items that a mask or indexes select."""
         return Factors(
             {name: labels[rows] for name, labels in self.labels.items()},
             {name: _number(codes[rows]) for name, codes in self.codes.items()},
         )
 
     def are_shared(self) -> bool:
-        """Tell whether two items are in the same cluster of a factor."""
+        """Tell whether at least two items are in the same cluster of a factor."""
         return any(codes.max(initial=-1) + 1 < len(codes) for codes in self.codes.values())
 
     def without(self, *dropped: str) -> "Factors | None":

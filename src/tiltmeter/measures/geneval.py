@@ -99,7 +99,7 @@ NEEDS_COLUMNS: tuple[str, ...] = ("gender",)
 
 @dataclass(frozen=True, slots=True)
 class _Sources(RecordKey):
-    """One translation system on one part in one language."""
+    """One translation system on one part of MT-GenEval in one language."""
 
     def records(self, rows: pd.DataFrame, margin: float | None, *, intervals: bool) -> Iterator[Record]:
         """Yield the records; `rows` has a row per item, with item, correct, matched, gender and perhaps pair."""
@@ -143,7 +143,7 @@ def measure(
 
 
 def notes(scores: pd.DataFrame) -> list[str]:
-    """Return a sentence for each part without an acc gap, because all its items have the same gender."""
+    """Return a sentence for each part whose acc gap is undefined, because all items have the same gender."""
     return [
         f"{names[0]}/{names[1]}:{names[2]} has sources of one gender only, so {ACC_GAP.name} is not defined."
         for names, rows in scores.groupby(["benchmark", "part", "language"], observed=True, sort=False)

@@ -143,7 +143,7 @@ def measure(
 
 
 def notes(scores: pd.DataFrame) -> list[str]:
-    """Return a sentence for each model and data set without g_s, because all its stereotypes are of one side."""
+    """Return a sentence for each model and data set whose g_s is undefined: all stereotypes are of one side."""
     return describe_one_sided_data(scores, G_S.name)
 
 
@@ -310,7 +310,10 @@ def _pool_models(measured: Sequence[_Templates], language: str) -> _Templates:
 
 
 def _build_model_agreement(measured: Sequence[_Templates]) -> Iterator[Record]:
-    """Yield the records of the agreement between models, for each benchmark and language, within templates."""
+    """Yield the records of the agreement between models, for each benchmark and language.
+
+    Only results of the same template are compared.
+    """
     groups: dict[tuple[str, str], list[_Templates]] = {}
     for templates in measured:
         groups.setdefault((templates.benchmark, templates.language), []).append(templates)

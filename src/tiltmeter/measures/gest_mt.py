@@ -421,7 +421,10 @@ class _System(RecordKey):
         return replace(record, why=why or None)
 
     def fill(self, weights: Floats, *, rising: bool) -> "_System":
-        """Return the system as if each missing gender increased a rate, or decreased it if `rising` is false."""
+        """Return the system as if each missing gender increased a rate with these `weights` of the stereotypes.
+
+        If `rising` is false, each missing gender decreases the rate.
+        """
         groups = {
             number: group.fill((weight > 0) == rising)
             for (number, group), weight in zip(self.groups.items(), weights, strict=True)

@@ -17,7 +17,7 @@ class Look(RecordKey):
     """One test of a model on one part of a benchmark in one language.
 
     `items` is the number of items in the sample, and `earlier` has the numbers of items of the earlier looks, in their
-    order. `is_complete` says whether the look used all items, so that no larger sample can follow.
+    order. `is_complete` tells whether the look used all items, so that no larger sample can follow.
     """
 
     items: int
@@ -48,9 +48,10 @@ Looks = Mapping[tuple[str, ...], Look]
 
 
 def index_looks(looks: Iterable[Look]) -> Looks:
-    """Return a mapping from (model, benchmark, language, part) to looks; pooled parts get that with the largest factor.
+    """Return a mapping from (model, benchmark, language, part) to looks.
 
-    If every part uses all items, as each template of GEST does, there is only one look, with the part "all".
+    Pooled parts get the look with the largest factor of all parts. If every part uses all items, as each template of
+    GEST does, there is only one look, with the part "all".
     """
     indexed: dict[tuple[str, ...], Look] = {}
     for look in looks:

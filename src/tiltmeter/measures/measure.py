@@ -25,21 +25,20 @@ class Measure:
     """One measure, such as SS, with its properties.
 
     A *row* contains the records of one model on one part of a benchmark, for one group of items. `meaning` defines the
-    measure in a sentence. `axis` is the label of its axis in figures. `statement(value)` explains
-    a value to readers who do not know the measure. `bias_direction` tells which values are a bias towards stereotypes:
-    those above the ideal (1), those below it (-1), or neither (0). `lowered_by_bias` is true for measures such as ICAT
-    that a bias lowers. `margin` is the maximum distance from the ideal at which a bias is negligible; a measure without
-    a margin has no verdict. If `decides` is true, the measure can be the primary measure of a row: the first measure of
-    the row with `decides`. If this measure is the primary measure, `columns` are the names of the measures in the table
-    of results, and `companions` the names of the measures that a page shows next to it. Three fields name related
+    measure in a sentence. `axis` is the label of its axis in figures. `statement(value)` explains a value to readers
+    who do not know the measure. `bias_direction` tells which values are a bias towards stereotypes: those above the
+    ideal (1), those below it (-1), or neither (0). `lowered_by_bias` is true for measures such as ICAT that a bias
+    lowers. `margin` is the maximum distance from the ideal at which a bias is negligible; a measure without a margin
+    has no verdict. If `decides` is true, the measure can be the primary measure of a row: the first measure of the row
+    with `decides`. If this measure is the primary measure, `columns` are the names of the measures in the table of
+    results, and `companions` the names of the measures that a page shows next to it. Three fields name related
     measures: `population_measure` has the same value, but an interval for a population of stereotypes; `control`
     measures the same bias without a known confound, such as length; `template_spread` is the variation of the measure
-    between templates. If
-    `per_token` is true, the measure is a mean over tokens, which is not comparable between tokenizers. `validity` are
-    the rules that a row must pass to be interpreted. `items` define the contributions of single items, one definition
-    for each set of roles and columns that a table of scores may have. `factors` are the names of columns with factors
-    that items share, in addition to those in `items`. `figures` are the names of the figures for this measure in
-    reports, in addition to the figures for all measures.
+    between templates. If `per_token` is true, the measure is a mean over tokens, which is not comparable between
+    tokenizers. `validity` are the rules that a row must pass to be interpreted. `items` define the contributions of
+    single items, one definition for each set of roles and columns that a table of scores may have. `factors` are the
+    names of columns with factors that items share, in addition to those in `items`. `figures` are the names of the
+    figures for this measure in reports, in addition to the figures for all measures.
     """
 
     name: str

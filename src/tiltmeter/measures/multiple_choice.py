@@ -58,8 +58,8 @@ from tiltmeter.measures.standard_errors import Floats, StandardError, compute_st
 
 MEASURES = QUESTION_MEASURES
 
-# Roles and columns that a table of scores needs. No role is required, because a chat model that never chooses an option
-# has no answers.
+# This module measures only tables of scores that have these columns. No role is required, because a chat model that
+# never chooses an option has no answers.
 NEEDS_ROLES: tuple[str, ...] = ()
 NEEDS_COLUMNS: tuple[str, ...] = ("bias_type", "template", "polarity", "correct")
 
@@ -176,7 +176,7 @@ def measure(
 
 
 def notes(scores: pd.DataFrame) -> list[str]:
-    """Return a sentence for each part without BBQ bias, because the right answer has the same role in all items."""
+    """Return a sentence for each part whose BBQ bias is undefined: the right answer has one role in all items."""
     sentences = []
     for names, rows in scores.groupby(["benchmark", "part", "language"], observed=True, sort=False):
         correct = set(rows["correct"].tolist())
@@ -236,7 +236,7 @@ def _split_groups(items: _Items) -> Iterator[tuple[str, str, _Items]]:
             yield view, str(value), items.where(labels == value)
 
 
-# An estimate from the items of a group; None if it is not defined.
+# A function that returns an estimate from the items of a group, or None if the measure is not defined for them.
 _Estimator = Callable[[_Items], Estimate | None]
 
 

@@ -35,12 +35,12 @@ class Record:
     95% interval; if there is no interval, `why` is the reason. `p_value` is the p-value of the test against `ideal`.
     `p_adjusted` is this p-value corrected by Holm's method for a test family of `tests` tests, and for the number of
     `looks` (tests of growing samples; None if looks are not counted). `p_equivalence` tests that the true value is
-    within `margin` of the ideal, `p_beyond` that it is beyond the margin; both are corrected too. `detectable` is the minimum detectable effect with
-    a power of 80%; for ratios, it is the logarithm of the effect. `family` is the answer type (likelihood,
-    next-sentence, …), `kind` the kind of model (masked, causal, …). `label` is the name of the group for display, if
-    the data contain such a name. If answers are missing, `missing` is their share (0 to 1), and `lowest_possible` and
-    `highest_possible` are the values of the measure if all missing answers were on the one or the other side; the
-    p-values are then the largest over these cases.
+    within `margin` of the ideal, `p_beyond` that it is beyond the margin; both are corrected too. `detectable` is the
+    minimum detectable effect with a power of 80%; for ratios, it is the logarithm of the effect. `family` is the answer
+    type (likelihood, next-sentence, …), `kind` the kind of model (masked, causal, …). `label` is the name of the group
+    for display, if the data contain such a name. If answers are missing, `missing` is their share (0 to 1), and
+    `lowest_possible` and `highest_possible` are the values of the measure if all missing answers were on one or the
+    other side; the p-values are then the largest over these cases.
     """
 
     model: str

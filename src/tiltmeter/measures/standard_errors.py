@@ -97,9 +97,9 @@ def get_cluster_strata(codes: Codes, strata: Labels) -> Labels:
 def compute_cluster_df(sizes: Floats, effects: Floats) -> Floats:
     """Return the degrees of freedom of the cluster-robust variance of a mean (Bell and McCaffrey 2002).
 
-    `sizes` are the numbers of items of the clusters, and `effects` design effects. The variance of the sum of a cluster
-    with n items is assumed to be proportional to n + correlation * n * (n - 1). The correlation follows from the design
-    effect.
+    `sizes` are the numbers of items of the clusters, and `effects` are design effects. The variance of the sum of a
+    cluster with n items is assumed to be proportional to n + correlation * n * (n - 1). The correlation follows from
+    the design effect.
 
     >>> compute_cluster_df(np.array([10.0, 10.0, 10.0]), np.array([4.0])).round(1).tolist()
     [2.0]

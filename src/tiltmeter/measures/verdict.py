@@ -26,7 +26,7 @@ _SIDES, _SIZES = ("towards", "against", "none"), ("", "within", "beyond")
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The verdict on a measure.
+    """The verdict on one value of a measure.
 
     `side` and `size` describe a significant bias. `side` tells whether it is towards or against stereotypes. `size` is
     "within" if it is significantly within the margin, "beyond" if it is significantly beyond the margin, otherwise "".

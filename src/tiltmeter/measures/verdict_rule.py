@@ -81,8 +81,9 @@ def assign_verdicts(
 def decide_verdict(record: Record, row: Row, parts: Sequence[Record] = (), uninterpretable_part: str = "") -> Verdict:
     """Decide the verdict on a record with corrected p-values.
 
-    `row` is the row of the record. If the record is over pooled parts, `parts` are the records of the single parts, and
-    `uninterpretable_part` is a clause that names a part that cannot be interpreted, if there is one.
+    `row` contains the record and the other records of its row. If the record is over pooled parts, `parts` are the
+    records of the single parts, and `uninterpretable_part` is a clause that names a part that cannot be interpreted, if
+    there is one.
     """
     measure = get_measure(record.measure)
     margin = record.margin or measure.margin or 0.0
