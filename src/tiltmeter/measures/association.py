@@ -192,7 +192,7 @@ def compute_unbiased_icat(lms: float, n: int) -> float:
     >>> round(compute_unbiased_icat(85.0, 27), 1), round(compute_unbiased_icat(85.0, 2000), 1)
     (71.8, 83.5)
     """
-    from scipy.stats import binom  # takes a second to import
+    from scipy.stats import binom  # imported here because this takes a second
 
     counts = np.arange(n + 1)
     share = binom.pmf(counts, n, 0.5) @ compute_icat(np.full(n + 1, 100.0), 100.0 * counts / n)

@@ -19,10 +19,11 @@ from tiltmeter.measures.stereotype_sides import (
 
 
 def estimate_position_effect(places: Floats, factors: Factors | None) -> tuple[float, Interval]:
-    """Return the position effect and its interval: 0 if all positions are chosen equally often, 100 if one always is.
+    """Return the position effect and its interval.
 
-    `places` has a row for each item and a column with the share of choices for each position of an option. The interval
-    is corrected (Bonferroni), because the position with the maximum share is selected from the same data.
+    The effect is 0 if all positions are chosen equally often, and 100 if one position is always chosen. `places` has a
+    row for each item and a column with the share of choices for each position of an option. The interval is corrected
+    (Bonferroni), because the position with the maximum share is selected from the same data.
     """
     number = places.shape[1]
     even = 100.0 / number

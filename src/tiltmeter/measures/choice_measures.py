@@ -133,7 +133,9 @@ CHOSEN = Measure(
     decides=True,
     columns=("chosen stereotype", "sense chosen", *_COLUMNS),
     companions=("sense chosen", *_COMPANIONS, "agreement between wordings"),
-    statement=lambda value: f"the stereotype was chosen in {value:.1f}% of the choices between stereotype and opposite",
+    statement=lambda value: (
+        f"the stereotype was chosen in {value:.1f}% of the choices of stereotype or anti-stereotype"
+    ),
     validity=(
         *_VALID,
         limit_order_effect(MOST_BY_PLACE),
@@ -220,7 +222,8 @@ COVERAGE = Measure(
 )
 POSITION = Measure(
     "position effect",
-    "how much the position of an option decides: 0 if all positions are chosen equally often, 100 if one always is",
+    "how much the position of an option decides: 0 if all positions are chosen equally often, 100 if one position is "
+    "always chosen",
     bounds=PERCENT,
     heading="position\neffect",
 )

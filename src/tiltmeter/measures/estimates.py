@@ -137,7 +137,7 @@ class Share:
         return 1 - p_value if mirrored else p_value
 
     def interval(self, level: float = LEVEL) -> Interval:
-        """Return the confidence interval at this level."""
+        """Return the interval with this confidence level."""
         tail, share, size = (1 - level) / 2, self.value / self.maximum, self.size
         if not self._known_size:
             tail = float(ndtr(max(_LOWEST_Z, float(stdtrit(self.standard_error.df, tail)))))
@@ -210,7 +210,7 @@ class Mean:
         return plain, float(stdtr(self.standard_error.df, -side * corrected))
 
     def interval(self, level: float = LEVEL) -> Interval:
-        """Return the confidence interval at this level."""
+        """Return the interval with this confidence level."""
         reach = float(stdtrit(self.standard_error.df, (1 + level) / 2))
         ends = [self.value - reach * self.standard_error.value, self.value + reach * self.standard_error.value]
         if abs(self.skewness) >= 1e-9:
@@ -251,7 +251,7 @@ class Ratio:
         return self.log.compute_p_below(math.log(null))
 
     def interval(self, level: float = LEVEL) -> Interval:
-        """Return the confidence interval at this level."""
+        """Return the interval with this confidence level."""
         low, high = self.log.interval(level)
         return math.exp(low), math.exp(high)
 
@@ -327,18 +327,19 @@ class WeightedShares:
         )
 
     def interval(self, level: float = LEVEL) -> Interval:
-        """Return the confidence interval at this level."""
+        """Return the interval with this confidence level."""
         return self._ends(float(ndtri((1 + level) / 2)))
 
 
 @dataclass(frozen=True, slots=True)
 class PairedMean:
-    """The mean difference of two preferences on the same items, each from 0 to `maximum`.
+    """The mean difference of two preferences (numbers from 0 to `maximum`) on the same items.
 
     With few discordant items the paired t-test is anticonservative: if two of a thousand items differ, in the same
-    direction, they would be significant. McNemar's test uses only the discordant items. The more conservative of the
-    two tests is used. Both account for clusters. `ups` is the sum of the positive differences, `downs` the sum of the
-    absolute negative differences, and `squares` the sum of all squared differences, in units of `maximum`.
+    direction, the mean difference would be significant. McNemar's test uses only the discordant items. The more
+    conservative of the two tests is used. Both account for clusters. `ups` is the sum of the positive differences,
+    `downs` the sum of the absolute negative differences, and `squares` the sum of all squared differences, in units of
+    `maximum`.
 
     >>> paired = PairedMean.from_differences(np.array([100.0] * 6 + [-100.0] + [0.0] * 13))
     >>> paired.value, [round(end, 1) for end in paired.interval()], round(compute_two_sided_p(paired, 0.0), 3)
@@ -408,7 +409,7 @@ class PairedMean:
         return float((1 - min(1.0, abs(null) / self.maximum)) ** self.n) if null else 0.5
 
     def interval(self, level: float = LEVEL) -> Interval:
-        """Return the confidence interval at this level."""
+        """Return the interval with this confidence level."""
         if not self.ups + self.downs:
             reach = self.maximum * (1 - ((1 - level) / 2) ** (1 / self.n))
             return -reach, reach
@@ -467,7 +468,7 @@ class Minimum:
         return _SHARED if max(lows) < min(highs) else 1.0
 
     def interval(self, level: float = LEVEL) -> Interval:
-        """Return the confidence interval at this level."""
+        """Return the interval with this confidence level."""
         low = min(piece.interval(level)[0] for piece in self.pieces)
         high = min(piece.interval(1 - self._share * (1 - level))[1] for piece in self.pieces)
         if self.ceiling is not None:
@@ -477,7 +478,7 @@ class Minimum:
 
 def _find_root(function: Callable[[float], float], low: float, high: float) -> float:
     """Find the root of a function by Brent's method."""
-    from scipy.optimize import brentq  # takes half a second to import
+    from scipy.optimize import brentq  # imported here because this takes half a second
 
     return float(brentq(function, low, high))
 

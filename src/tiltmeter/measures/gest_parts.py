@@ -115,7 +115,7 @@ class GestPart:
 
 
 def estimate_fixed_rate(parts: Sequence[GestPart], rate: str = "g_s") -> Ratio | None:
-    """Estimate g_s, q_m or q_f with fixed stereotypes, for one part or as the mean over several parts.
+    """Estimate g_s, q_m or q_f with fixed stereotypes, for one template (part) or as the mean over several templates.
 
     Return None if a stereotype has a single sentence, or if the sentences do not vary.
     """

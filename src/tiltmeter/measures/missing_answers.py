@@ -50,7 +50,7 @@ class PartialEstimate:
         return max(self.given.compute_p_below(null), self.highest.compute_p_below(null))
 
     def interval(self, level: float = LEVEL) -> Interval:
-        """Return the confidence interval at this level."""
+        """Return the interval with this confidence level."""
         return self.given.interval(level)
 
     @property

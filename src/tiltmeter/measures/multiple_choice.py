@@ -93,7 +93,7 @@ class RescaledShare:
         return self.share.compute_p_below((null + 100.0) / 2)
 
     def interval(self, level: float = 0.95) -> Interval:
-        """Return the confidence interval at this level."""
+        """Return the interval with this confidence level."""
         low, high = self.share.interval(level)
         return 2 * low - 100.0, 2 * high - 100.0
 
@@ -271,7 +271,7 @@ class _Group:
                 ratios.append((RIGHT_PERSON, _estimate_right_person, wrong, self.asked.correct))
             several = _estimate_named_share(items, "stereotype").n > 1
             for measure, estimator, lowest, highest in ratios:
-                why = None if several or not self.intervals else "a single answer names a person"
+                why = None if several or not self.intervals else "only one answer names a person"
                 yield from self.estimate(measure, estimator, lowest, highest, why=why, has_interval=several)
         if not items.chat:  # an item of a chat model has several answers, so a share between 0 and 1 is not a tie
             tied = np.maximum.reduce(list(items.shares.values())) < 1

@@ -170,7 +170,7 @@ def compute_validity(
             f"{len(pairs)} models have both g_s on gest and on winobias/{part}, but an interval of the correlation "
             "needs at least 4; run more models on both benchmarks."
         )
-    from scipy.stats import pearsonr  # takes a second to import
+    from scipy.stats import pearsonr  # imported here because this takes a second
 
     gest, winobias = zip(*((on_gest.value, on_winobias.value) for on_gest, on_winobias in pairs.values()), strict=True)
     correlation = pearsonr(gest, winobias)

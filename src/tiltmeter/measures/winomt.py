@@ -242,7 +242,9 @@ def _validate_roles(table: pd.DataFrame, model: str) -> None:
     bad = ~np.isin(values, (0.0, 1.0)).all(axis=1) | (values[:, 1:].sum(axis=1) > 1)
     if bad.any():
         item = table[bad].iloc[0]["item"]
-        raise DataError(f"The scores of {model} for item {item} must be 0 or 1, with at most one gender.")
+        raise DataError(
+            f"The scores of {model} for item {item} must be 0 or 1, and at most one gender may have the score 1."
+        )
 
 
 def notes(scores: pd.DataFrame) -> list[str]:
