@@ -250,7 +250,7 @@ def _validate_roles(table: pd.DataFrame, model: str) -> None:
 def notes(scores: pd.DataFrame) -> list[str]:
     """Return a sentence for each data set with too few sentences for a reliable word alignment."""
     return [
-        f"{names[0]}:{names[1]} has {rows['item'].nunique():,} translations; word alignment is not reliable with fewer "
+        f"{names[0]}:{names[1]} has {rows['item'].nunique():,} translations; words are not reliably aligned with fewer "
         f"than {FEW_PAIRS:,} translations."
         for names, rows in scores.groupby(["benchmark", "language"], observed=True, sort=False)
         if rows["item"].nunique() < FEW_PAIRS
