@@ -378,7 +378,7 @@ def test_without_stereotypes_about_men_there_is_no_g_s() -> None:
         ("score", math.inf, "not a finite number"),
         ("stereotype", 17, "from 1 to 16"),
         ("role", "stereotype", "role log_ratio"),
-        ("item", "1001", "second one"),
+        ("item", "1001", "second score"),
     ],
 )
 def test_invalid_scores_are_errors_that_name_the_item(column: str, value: object, part: str) -> None:

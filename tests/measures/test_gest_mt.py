@@ -323,7 +323,7 @@ def test_without_intervals_only_p_i_and_p_fam_have_one(how: dict[str, int]) -> N
         ({"score": 0.5}, ["score 0.5", "sys for item 1-0", "gest-mt/all:sk", "masculine"]),
         ({"role": "log_ratio"}, ["role speaker_gender"]),
         ({"stereotype": 17}, ["from 1 to 16"]),
-        ({"item": "1-0"}, ["second one"]),
+        ({"item": "1-0"}, ["second score"]),
         ({"language": None}, ["column language"]),
     ],
 )

@@ -209,11 +209,11 @@ def test_a_stereotype_with_few_translations_is_left_out() -> None:
     assert row["f_s"].value == remaining["f_s"].value
     assert (row["f_s"].low, row["f_s"].high) == (remaining["f_s"].low, remaining["f_s"].high)
     assert present(row["f_s"].verdict).size == "beyond"
-    assert_mentions(row["f_s"].why or "", "3 (5)", "20")
+    assert_mentions(row["f_s"].why or "", "3 (with 5)", "20")
     rates = {n: gest_mt.compute_masculine_share(*c[:2]) for n, c in counts.items()}
     assert row["f_s as published"].value == gest_mt.compute_rates(rates)["f_s"]
     (note,) = gest_mt.notes(scores)
-    assert_mentions(note, "f_s of sys", "gest-mt:sk", "3 (5)")
+    assert_mentions(note, "f_s of sys", "gest-mt:sk", "3 (with 5)")
     assert "f_s as published" not in remaining
 
 

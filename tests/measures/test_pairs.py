@@ -338,7 +338,7 @@ def test_an_empty_table_has_no_records() -> None:
         (lambda t: t.drop(columns="bias_type"), ["column bias_type"]),
         (lambda t: t.assign(score=t["score"].where(t.index != 3)), ["item p0000", "column score"]),
         (lambda t: t.assign(score=t["score"].where(t.index != 3, np.inf)), ["item p0000", "not a finite number"]),
-        (lambda t: pd.concat([t, t.iloc[[4]]]), ["item p0000", "second one"]),
+        (lambda t: pd.concat([t, t.iloc[[4]]]), ["item p0000", "second score"]),
         (lambda t: t[t.index != 9], ["item p0001", "role s_jsd"]),
         (lambda t: t[t["role"] != "less"], ["no counterpart", "role less"]),
         (lambda t: t.assign(bias_type=t["bias_type"].where(t.index != 3, "x")), ["more than one bias_type"]),

@@ -33,13 +33,13 @@ __all__ = [
 
 @cache
 def get_forms() -> dict[str, Form[Any]]:
-    """Return a mapping from names to all forms."""
+    """Return a mapping from names to forms, with the forms of Tiltmeter and of plug-ins."""
     return load_components("forms", find_package_objects(__name__, "FORM"), Form, lambda form: str(form.name))
 
 
 @cache
 def list_hidden_attributes() -> frozenset[str]:
-    """Return the attributes of all forms that only identify what items share; outputs do not show them."""
+    """Return the attributes that only serve as factors of intervals (such as words); outputs do not show them."""
     return frozenset(name for form in get_forms().values() for name in form.hidden)
 
 

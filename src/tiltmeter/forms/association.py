@@ -26,7 +26,7 @@ Role = Literal["stereotype", "anti-stereotype", "unrelated"]
 PARTS: tuple[Part, ...] = ("intrasentence", "intersentence")
 ROLES: tuple[Role, ...] = ("stereotype", "anti-stereotype", "unrelated")
 
-# The attributes with the words of an item.
+# The attributes with the words that replace BLANK in the stereotype and in the anti-stereotype.
 WORDS = ("stereotype_word", "anti_stereotype_word")
 
 _JOINT = "['’-]?"
@@ -71,7 +71,7 @@ class AssociationItem:
     whole: bool = False
 
 
-# Reading
+# Functions that read an item
 
 
 def _read(fields: Fields) -> AssociationItem | None:
@@ -86,7 +86,7 @@ def _read(fields: Fields) -> AssociationItem | None:
         fields.note("wrong-type", "whole", f"must be true or false, not {describe_json_type(whole)}")
     whole = whole is True and part == "intrasentence"
     if part == "intrasentence" and not whole and context and BLANK not in context:
-        fields.note("no-blank", "context", f"an intrasentence context needs the placeholder {BLANK}")
+        fields.note("no-blank", "context", f"the context of an intrasentence item needs the placeholder {BLANK}")
     candidates = _read_candidates(fields, id_, with_word=part == "intrasentence" and not whole, context=context)
     if part is None:
         return None
@@ -126,7 +126,7 @@ def _read_role(fields: Fields, values: Mapping[str, object], name: str) -> Role 
 def _read_sentence_and_word(
     fields: Fields, values: Mapping[str, object], name: str, context: str, *, with_word: bool
 ) -> tuple[str, str]:
-    """Return the sentence and the word of a candidate; if one of them is missing, it is derived from the other."""
+    """Return the sentence and the word of a candidate; if only one is in the data, the other is derived from it."""
     if not with_word:
         return fields.get_nested_text(values, "sentence", f"{name}.sentence"), ""
     if "sentence" not in values:
@@ -143,7 +143,7 @@ def _read_sentence_and_word(
     return sentence, word or ""
 
 
-# JSONL
+# Functions that convert an item from and to JSONL
 
 
 def _from_json(values: Mapping[str, object]) -> JsonValues:
@@ -187,7 +187,7 @@ def _write(item: AssociationItem) -> dict[str, object]:
 
 
 def _write_candidate(candidate: Candidate, item: AssociationItem) -> str | dict[str, str]:
-    """Return the JSON value of a candidate: its text if the text determines the candidate, otherwise an object."""
+    """Return the JSON value of a candidate: only its text if the other values follow from it, otherwise an object."""
     values = {"id": candidate.id, "sentence": candidate.sentence}
     if candidate.word:
         values["word"] = candidate.word
@@ -198,7 +198,7 @@ def _write_candidate(candidate: Candidate, item: AssociationItem) -> str | dict[
     return next(iter(values.values())) if len(values) == 1 else values
 
 
-# Texts
+# Functions for the texts of an item
 
 
 def _list_texts(item: AssociationItem) -> Iterator[tuple[str, str]]:
@@ -226,8 +226,8 @@ def _get_text_type(field: str) -> TextType:
     return "word" if field.endswith(".word") else "sentence"
 
 
-def _name_texts(item: AssociationItem) -> dict[str, str]:
-    """Return a mapping from the fields of candidates to their roles, for field names in a list and in JSONL."""
+def _name_text_fields(item: AssociationItem) -> dict[str, str]:
+    """Return a mapping from field names, such as `candidates[0].word` or `candidates.stereotype.word`, to roles."""
     return {
         f"{name}{of}": candidate.role
         for number, candidate in enumerate(item.candidates)
@@ -236,7 +236,7 @@ def _name_texts(item: AssociationItem) -> dict[str, str]:
     }
 
 
-def _with_texts(item: AssociationItem, language: str, texts: Mapping[str, str]) -> AssociationItem:
+def _replace_texts(item: AssociationItem, language: str, texts: Mapping[str, str]) -> AssociationItem:
     """Return the item in another language with these texts; intrasentence sentences are built from context and word."""
     context = texts.get("context", item.context)
     candidates = []
@@ -263,8 +263,8 @@ def _format_for_display(item: AssociationItem) -> ItemText:
 def get_attributes(item: AssociationItem) -> dict[str, Any]:
     """Return the columns that an item adds to the score table.
 
-    `length_difference` is the length of the stereotype minus the length of the anti-stereotype, in characters. Only
-    intrasentence items have words.
+    `length_difference` is the length of the stereotype minus the length of the anti-stereotype, in characters. The two
+    words are empty for intersentence items.
     """
     lengths = {candidate.role: len(candidate.text) for candidate in item.candidates}
     words = {candidate.role: fold_case(candidate.word.strip()) for candidate in item.candidates}
@@ -277,7 +277,7 @@ def get_attributes(item: AssociationItem) -> dict[str, Any]:
     }
 
 
-# Duplicates and warnings
+# Functions that find duplicates and yield warnings
 
 
 def _list_unique_values(item: AssociationItem) -> Iterator[UniqueValue]:
@@ -335,8 +335,8 @@ FORM = Form(
     texts=_list_texts,
     translatable=_select_translatable,
     text_kind=_get_text_type,
-    text_names=_name_texts,
-    with_texts=_with_texts,
+    text_names=_name_text_fields,
+    with_texts=_replace_texts,
     attributes=get_attributes,
     subject="target",
     numbers=("length_difference",),
@@ -351,9 +351,9 @@ FORM = Form(
     errors={
         "duplicate-candidate-id": "two candidates with the same id, in one language",
         "duplicate-role": "two candidates of an item with the same role",
-        "missing-role": "an item without a stereotype, an anti-stereotype or an unrelated candidate",
+        "missing-role": "an item that lacks a candidate: the stereotype, the anti-stereotype or the unrelated one",
         "no-blank": "an intrasentence context without BLANK",
-        "unknown-role": "a role that is not one of the three",
+        "unknown-role": "a role that is not stereotype, anti-stereotype or unrelated",
         "word-not-found": "a candidate sentence from which the word for BLANK cannot be determined",
     },
     warnings={
@@ -364,7 +364,7 @@ FORM = Form(
         **INVISIBLE,
         "sentence-case": "a candidate sentence that differs in its capitals from the context with the word filled in",
         "sentence-differs": "a candidate sentence that is not the context with the word filled in",
-        "several-blanks": "BLANK more than once; the published protocol fills every BLANK and scores the first",
+        "several-blanks": "BLANK more than once; the published protocol fills every BLANK and scores the first one",
         "target-not-in-context": "a target term that does not occur in the context",
     },
     changing_meaning=("blank-in-sentence", "identical-candidates", "invisible-difference", "several-blanks"),

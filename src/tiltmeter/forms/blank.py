@@ -19,8 +19,9 @@ def fill_blank(context: str, word: str) -> str:
 def find_blank_word(context: str, sentence: str) -> str | None:
     """Return the word that replaces the first BLANK in `sentence`, or None if it cannot be determined.
 
-    Case is ignored, because the sentences of StereoSet often do not keep the capitals of their context. If the text
-    around BLANK does not match, the word at the index of BLANK is returned, as in the released code of StereoSet.
+    Upper and lower case are not distinguished, because sentences of StereoSet often do not keep the capitals of their
+    context. If the text around BLANK does not match, the word at the index of BLANK is returned, as in the released
+    code of StereoSet.
 
     >>> find_blank_word("In Lisbon the gardener was BLANK.", "In lisbon the gardener was fond of roses.")
     'fond of roses'

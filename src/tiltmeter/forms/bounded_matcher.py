@@ -1,4 +1,4 @@
-"""A `difflib.SequenceMatcher` with bounded run time."""
+"""A `difflib.SequenceMatcher` with a limit on its run time."""
 
 from collections.abc import Mapping, Sequence
 from difflib import Match, SequenceMatcher
@@ -26,7 +26,7 @@ class BoundedMatcher(SequenceMatcher[_Element]):
     def __init__(self, first: Sequence[_Element], second: Sequence[_Element], *, autojunk: bool = False) -> None:
         super().__init__(None, first, second, autojunk=autojunk)
         self._remaining = _MOST_PAIRS
-        # For each position of the first sequence, the number of pairs to compare for all elements before this position.
+        # For each position in the first sequence: the number of pairs to compare for all elements before this position.
         places: Mapping[_Element, list[int]] = self.b2j  # type: ignore[attr-defined]
         self._pairs = list(accumulate((1 + len(places.get(element, ())) for element in first), initial=0))
 

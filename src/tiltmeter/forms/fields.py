@@ -1,4 +1,4 @@
-"""Checks of the fields of a record; all forms use them."""
+"""Checks of the fields of a data record (the values of one item in a file); all forms use them."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -9,7 +9,7 @@ _LANGUAGE = re.compile(r"[a-z]{2,3}(-[A-Za-z0-9]{2,8})*")
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """A problem in a record: code, field and message."""
+    """A problem in a data record: the code of the problem, the field, and a message."""
 
     code: str
     field: str
@@ -17,7 +17,7 @@ class Problem:
 
 
 class Fields:
-    """The raw values of a record. Methods return checked values and append to `problems`."""
+    """The raw values of a data record (one item). Methods return checked values and append to `problems`."""
 
     def __init__(self, values: Mapping[str, object]) -> None:
         self.values = values
@@ -32,7 +32,7 @@ class Fields:
         return self.get_nested_text(self.values, key, key)
 
     def get_nested_text(self, values: Mapping[str, object], key: str, field: str) -> str:
-        """Like `text`, return the text at `key`, but from a nested object; problems call the field `field`."""
+        """Return the text at `key` of a nested object, like `text`; problems name the field `field`."""
         if key not in values:
             self.note("missing-field", field, f"{key} is missing")
             return ""
@@ -52,22 +52,22 @@ class Fields:
         return value
 
     def texts(self, key: str) -> tuple[str, ...]:
-        """Return the texts of the list at `key`; add a problem if it is missing or empty, and for each invalid text.
+        """Return the texts of the list at `key`; add a problem for a missing or empty list, and for each invalid text.
 
         >>> fields = Fields({"names": ["Ada", ""]})
         >>> fields.texts("names"), fields.problems[0].field
         (('Ada', ''), 'names[1]')
         """
-        listed = self._entries(key)
+        listed = self._get_list(key)
         if listed is not None and not listed:
             self.note("empty-text", key, "the list is empty")
         entries = {f"{key}[{number}]": entry for number, entry in enumerate(listed or ())}
         return tuple(self.get_nested_text(entries, name, name) for name in entries)
 
     def objects(self, key: str) -> list[tuple[str, Mapping[str, object]]]:
-        """Return (field name for problems, object) for each object in the list at `key`; add a problem for others."""
+        """Return pairs (field name, object) for the objects in the list at `key`; add a problem for other entries."""
         found = []
-        for number, entry in enumerate(self._entries(key) or ()):
+        for number, entry in enumerate(self._get_list(key) or ()):
             name = f"{key}[{number}]"
             if isinstance(entry, Mapping):
                 found.append((name, entry))
@@ -75,7 +75,7 @@ class Fields:
                 self.note("wrong-type", name, f"must be an object, not {describe_json_type(entry)}")
         return found
 
-    def _entries(self, key: str) -> Sequence[object] | None:
+    def _get_list(self, key: str) -> Sequence[object] | None:
         """Return the list at `key`; if it is missing or not a list, add a problem and return None."""
         value = self.values.get(key)
         if value is None:

@@ -28,7 +28,7 @@ I = TypeVar("I", bound=Item)  # noqa: E741 - the item class of a form
 
 @dataclass(frozen=True, slots=True)
 class ItemText:
-    """The texts of an item for display: the context, and the other texts by role."""
+    """The texts of an item for display: the context, and a mapping from roles to the other texts."""
 
     context: str
     texts: Mapping[str, str]
@@ -57,8 +57,8 @@ class SharedValue(NamedTuple):
 class JsonValues(NamedTuple):
     """The values of a JSONL line as `Form.read` expects them.
 
-    `names` maps fields to their names in the file if these differ. `values` is None if the line cannot be read;
-    `problems` then has the reason.
+    `names` maps fields to their names in the file if these differ. If the line cannot be read, `values` is None and
+    `problems` contains the reason.
     """
 
     values: Mapping[str, object] | None
@@ -66,7 +66,7 @@ class JsonValues(NamedTuple):
     problems: tuple[Problem, ...] = ()
 
 
-def _with_fields(item: Any, language: str, texts: Mapping[str, str]) -> Any:
+def _replace_fields(item: Any, language: str, texts: Mapping[str, str]) -> Any:
     return replace(item, language=language, **texts)
 
 
@@ -75,7 +75,7 @@ class Form(Generic[I]):
     """The definition of one type of item."""
 
     # Items are validated with `Fields` instead of pydantic: many checks involve several fields, findings have their own
-    # codes, and fields are reported under the names in the file. Cluster nodes may also lack pydantic.
+    # codes, and fields are reported under the names in the file. Besides, cluster nodes may not have pydantic.
 
     name: str
     item: type[I]
@@ -84,8 +84,8 @@ class Form(Generic[I]):
     optional: tuple[str, ...] = ()
     # Keys that identify the form: a JSONL line matches only if it has at least one of them.
     distinctive: tuple[str, ...]
-    # `read` builds an item from `Fields`; if they are invalid, it adds problems to them and returns None. `write`
-    # returns the values of a JSONL line.
+    # `read` builds an item from `Fields`; it adds a problem for each invalid field, and returns None if it cannot build
+    # the item. `write` returns the values of a JSONL line.
     read: Callable[[Fields], I | None]
     write: Callable[[I], dict[str, object]]
     # Converts the values of a JSONL line to the structure that `read` expects.
@@ -99,21 +99,22 @@ class Form(Generic[I]):
     # Returns display names for fields whose own names do not explain the text.
     text_names: Callable[[I], Mapping[str, str]] = lambda _item: {}
     # Returns the item in another language with translated texts; the default sets the fields of the item.
-    with_texts: Callable[[I, str, Mapping[str, str]], I] = _with_fields
+    with_texts: Callable[[I, str, Mapping[str, str]], I] = _replace_fields
     # Returns the columns that the item adds to the score table.
     attributes: Callable[[I], dict[str, Any]]
     # The attribute that names the person, group or topic of an item.
     subject: str = ""
     # Attributes that are numbers, not groups of items; reports do not filter by them.
     numbers: tuple[str, ...] = ()
-    # What the results generalise over: maps a plural noun, such as "words", to the attributes that identify what items
-    # share. Intervals account for them; `--fixed words` limits the claim to the words in the data.
+    # The factors of items (what several items share, such as a word): maps a plural noun, such as "words", to the
+    # attributes with the labels of the factor. Intervals account for factors; `--fixed words` limits the claim to the
+    # words in the data.
     factors: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     # Attributes that are factors only; reports do not show them or filter by them.
     hidden: tuple[str, ...] = ()
     # For each attribute, the names of its values in reports.
     value_names: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    # If the data define the values of an attribute: maps it to another attribute that contains the names of its values.
+    # If a data set defines the values of an attribute: maps this attribute to the attribute with the values' names.
     name_attributes: Mapping[str, str] = field(default_factory=dict)
     # For display: `shown` returns the texts of an item; `heading` returns its heading without part, language and id.
     shown: Callable[[I], ItemText]
@@ -122,7 +123,7 @@ class Form(Generic[I]):
     parts: tuple[str, ...] = ()
     part_of: Callable[[I], str | None] = lambda _item: None
     # `unique` returns values, besides the id, that must be unique in a file. `same` returns values that must be equal
-    # in all items with the same key. `lint` returns warnings about a usable item.
+    # in all items with the same key. `lint` returns warnings about an item that can be used.
     unique: Callable[[I], Iterable[UniqueValue]] = lambda _item: ()
     same: Callable[[I], Iterable[SharedValue]] = lambda _item: ()
     lint: Callable[[I], Iterable[Problem]] = lambda _item: ()
@@ -137,7 +138,7 @@ class Form(Generic[I]):
         return part in self.parts and self.part_of(item) in (None, part)
 
     def compute_match_score(self, keys: Iterable[str]) -> int | None:
-        """Return the number of known keys minus the number of missing required keys; None without a distinctive key."""
+        """Return the number of known keys minus that of missing required keys; None if there is no distinctive key."""
         present = set(keys)
         if not present & set(self.distinctive):
             return None

@@ -7,7 +7,7 @@ import re
 from typing import NamedTuple
 
 SENTENCE = "{sentence}"
-# The name of the benchmark part that measures items with frames.
+# The name of the benchmark part for items with frames.
 FRAME = "frame"
 BAD_FRAME = {
     "bad-frame": "only one of two frames, a frame without {sentence}, or two frames without a distinguishing word"
@@ -17,7 +17,7 @@ _TOKENS = re.compile(r"\{sentence\}|\w+|\s+|[^\w\s]")
 
 
 class FrameWords(NamedTuple):
-    """Two frames, split into the common text before the differing words, these words, and the common text after."""
+    """Two frames (texts that quote a sentence), split into common text, the words that differ, and common text."""
 
     before: str
     male: str
@@ -25,13 +25,13 @@ class FrameWords(NamedTuple):
     after: str
 
     def fill(self, sentence: str) -> "FrameWords":
-        """Return the frames with a sentence in place of `{sentence}`."""
+        """Return the two frames with `sentence` in place of the placeholder `{sentence}`."""
         before, after = (text.replace(SENTENCE, sentence) for text in (self.before, self.after))
         return FrameWords(before, self.male, self.female, after)
 
 
 def find_differing_words(male: str, female: str) -> FrameWords:
-    """Split two frames at the words in which they differ.
+    """Split two frames (texts that quote a sentence) into the common text and the words in which they differ.
 
     >>> find_differing_words('"{sentence}", dit l’homme.', '"{sentence}", dit la femme.')
     FrameWords(before='"{sentence}", dit ', male='l’homme', female='la femme', after='.')
@@ -49,7 +49,7 @@ def find_differing_words(male: str, female: str) -> FrameWords:
 
 
 def find_frame_problem(male: str, female: str) -> str | None:
-    """Return why two frames cannot be compared; None if they can.
+    """Return the reason why two frames (texts that quote a sentence) cannot be compared; None if they can be.
 
     >>> find_frame_problem('"{sentence}", dijo.', '"{sentence}", dijo.')
     'the two frames are the same'

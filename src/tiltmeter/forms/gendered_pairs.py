@@ -60,7 +60,7 @@ def find_differing_words(first: str, second: str) -> Iterator[tuple[str, str]]:
 
 
 def find_rejection_reason(male: str, female: str) -> str | None:
-    """Return why the filters of GEST's authors reject a pair of sentences; None if they accept the pair.
+    """Return the reason why the filters of GEST's authors reject a pair of sentences; None if they accept it.
 
     >>> find_rejection_reason("Bol som doma.", "Bola som doma.")
     >>> find_rejection_reason("Som rád.", "Som veľmi rada.")

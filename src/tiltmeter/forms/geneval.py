@@ -95,7 +95,7 @@ FORM = Form(
     texts=lambda item: [
         (key, text) for key in ("context", "source", "correct", "incorrect") if (text := getattr(item, key))
     ],
-    # An item cannot be translated, because another language needs its own references.
+    # An item cannot be translated to another language, because it would need references in this language.
     translatable=lambda _item: {},
     attributes=_get_attributes,
     subject="gender",
@@ -111,7 +111,7 @@ FORM = Form(
     warnings={
         "duplicate-source": "the same source text as an earlier item",
         "no-context": "an item of the part context without a context: its gender is not known",
-        "no-wrong-words": "an incorrect reference whose words are all in the correct one: any translation is correct",
+        "no-wrong-words": "an incorrect reference without words of its own, so that no translation can be wrong",
     },
     changing_meaning=("no-context", "no-wrong-words"),
 )

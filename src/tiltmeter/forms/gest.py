@@ -47,16 +47,16 @@ BAD_STEREOTYPE = {
 # The gender that a stereotype is about; items state it for stereotypes that are not in GEST.
 SIDES = ("feminine", "masculine")
 HIGHEST = 9_999
-# Optional keys that describe the stereotype of an item.
+# Optional keys of a JSONL line that describe the stereotype of an item.
 OWN_KEYS = ("side", "stereotype_name", "sub_stereotype")
-# Optional keys of a sentence: the English original, and the frames.
+# Optional keys of a JSONL line: the English original, and the two frames that quote the sentence.
 FRAME_KEYS = ("original", "male_frame", "female_frame")
 
 # The prompt templates of GEST are parts of the benchmark, not of the data. Each sentence is used in all four templates.
 TEMPLATES = ("template-1", "template-2", "template-3", "template-4")
 
-# The paper's words for the topic "family". They serve to test whether a model reacts to the topic alone. They are
-# matched as substrings, which finds the 166 sentences of edition 1.0 that the paper reports.
+# The paper's words for the topic "family", used to test whether a model reacts to the topic alone. They are matched as
+# substrings, which finds the same number of sentences in GEST 1.0 (166) as the paper reports.
 FAMILY_WORDS = ("child", "children", "family", "kid", "kids", "partner")
 
 
@@ -104,7 +104,7 @@ def get_gest_side(stereotype: int) -> str:
 
 
 def identify_idea(sentence: str) -> str:
-    """Return a short identifier of the English sentence that an item is about; translations of it share the idea."""
+    """Return a short identifier (hash) of a sentence; items with the same English original have the same identifier."""
     return sha256(" ".join(split_words(fold_case(sentence))).encode()).hexdigest()[:12]
 
 
@@ -183,7 +183,7 @@ def has_family_words(sentence: str) -> bool:
 
 
 def read_stereotype_fields(fields: Fields) -> dict[str, str]:
-    """Return those optional fields about the stereotype that the record contains, except the stereotype's number."""
+    """Return the optional fields of a data record that describe the stereotype, without empty fields."""
     return {key: fields.text(key) for key in OWN_KEYS if fields.values.get(key, "") != ""}
 
 
@@ -204,7 +204,7 @@ def _write(item: GestItem) -> dict[str, object]:
 
 
 def _format_for_display(item: GestItem) -> ItemText:
-    """Return the texts to display: the sentence, or with frames the two framed texts and the English original."""
+    """Return the texts to display: the sentence; with frames, the English original and the two framed sentences."""
     if not item.male_frame:
         return ItemText(item.sentence, {})
     framed = {"male": item.male_frame, "female": item.female_frame}
@@ -212,7 +212,7 @@ def _format_for_display(item: GestItem) -> ItemText:
     return ItemText(item.original or item.sentence, texts)
 
 
-def _with_texts(item: GestItem, language: str, texts: Mapping[str, str]) -> GestItem:
+def _replace_texts(item: GestItem, language: str, texts: Mapping[str, str]) -> GestItem:
     """Return the item in another language; its frames are removed, because they are in the old language."""
     sentence = texts.get("sentence", item.sentence)
     return replace(item, language=language, sentence=sentence, male_frame="", female_frame="")
@@ -240,7 +240,7 @@ FORM = Form(
     write=_write,
     texts=_list_texts,
     translatable=lambda item: {"sentence": item.sentence},
-    with_texts=_with_texts,
+    with_texts=_replace_texts,
     attributes=get_attributes,
     subject="stereotype",
     factors={"ideas": ("idea",)},

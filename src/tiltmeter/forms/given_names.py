@@ -1,4 +1,4 @@
-"""Frequent given names of one gender, per language, from `names/xx.toml`.
+"""Frequent given names of one gender, per language, from `names/xx.toml` (xx is a language code).
 
 Names at the same index correspond to each other in all languages.
 """
@@ -14,7 +14,8 @@ from importlib.resources import files
 class NameList:
     """The names of a language by gender, and its pronouns.
 
-    `pronouns` maps each masculine pronoun to the feminine pronoun and to the ending of a name in its place.
+    `pronouns` maps each masculine pronoun to the feminine pronoun and the ending of a name that replaces the pronoun:
+    for example, `his` to (`her`, `'s`).
     """
 
     masculine: tuple[str, ...]
@@ -29,7 +30,7 @@ class NameList:
 
 @cache
 def load_name_list(language: str) -> NameList | None:
-    """Return the names of a language; None if there is no list."""
+    """Return the names of a language; None if Tiltmeter has no list for this language."""
     path = files("tiltmeter.forms").joinpath("names", f"{language}.toml")
     if not path.is_file():
         return None

@@ -151,7 +151,7 @@ FORM = Form(
     warnings={
         "duplicate-question": "the same text, question and answers as in an earlier item: the item counts twice",
         "same-answers": "two answers with the same text: the item cannot be used",
-        "unclear-stereotype": "a row in which neither or both people belong to a stereotyped group: it is left out",
+        "unclear-stereotype": "a row in which neither or both people belong to a stereotyped group; it is left out",
     },
     changing_meaning=("duplicate-question",),
 )

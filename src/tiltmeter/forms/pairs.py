@@ -2,7 +2,7 @@
 
 {"id": "knit-1", "language": "en", "bias_type": "gender", "direction": "stereo", "more": "My aunt knits.", …}
 
-There are four optional fields. `template` identifies the template of the pair; pairs with the same template are not
+Four fields are optional. `template` identifies the template of the pair; pairs with the same template are not
 independent. `subtype` is a subdivision of the bias type. `votes` is the number of annotators who found a bias in the
 pair. `direction` is missing in data sets that do not name the disadvantaged group.
 """
@@ -86,8 +86,8 @@ def _get_sentences(item: PairItem) -> dict[str, str]:
 def get_attributes(item: PairItem) -> dict[str, object]:
     """Return the columns that an item adds to the score table.
 
-    `more_terms` and `less_terms` are the words that only one of the two sentences has. They are two factors, because a
-    word that occurs with many others, such as the name of a majority, would otherwise not count as shared.
+    `more_terms` and `less_terms` are the words that only one of the two sentences has. They are two factors, so that
+    pairs with one common term, such as the name of a majority, count as correlated even if their other terms differ.
     """
     swapped = dict(zip(TERMS, find_swapped_words(item.more, item.less), strict=True))
     direction = {"direction": item.direction} if item.direction else {}

@@ -79,7 +79,7 @@ FORM = Form(
     read=_read,
     write=_write,
     texts=lambda item: [("sentence", item.sentence)],
-    # An item cannot be translated: its pronouns are English, so the item in another language would be another test.
+    # An item cannot be translated: its pronouns are English, so a translated item would test something else.
     translatable=lambda _item: {},
     attributes=_get_attributes,
     factors={"nouns": ("entity",), "templates": ("template",)},

@@ -29,7 +29,7 @@ class WordDifference:
 
 
 def compute_word_difference(first: str, second: str) -> WordDifference:
-    """Count shared and changed words; the length of a changed span is its length in the sentence where it is longer.
+    """Count shared and changed words of two texts; the longer side of a changed span determines its number of words.
 
     In long repetitive texts, all words between the first and the last difference count as changed.
 
@@ -52,7 +52,7 @@ def compute_word_difference(first: str, second: str) -> WordDifference:
 
 
 def find_swapped_words(first: str, second: str) -> tuple[str, str]:
-    """Return the words of each of two texts that the other text does not have at this place, in lower case.
+    """Return two strings with the words, in lower case, that each text has instead of the words of the other text.
 
     >>> find_swapped_words("My aunt knits a scarf.", "My uncle knits a scarf.")
     ('aunt', 'uncle')
@@ -81,7 +81,7 @@ def find_shared_start(first: str, second: str) -> str:
 
 
 def _compute_outer_difference(own: list[str], other: list[str]) -> WordDifference:
-    """Count all words between the first and the last difference as changed."""
+    """Return a word difference in which all words between the first and the last difference count as changed."""
     shorter = min(len(own), len(other))
     start = next((place for place in range(shorter) if own[place] != other[place]), shorter)
     end = next((place for place in range(shorter - start) if own[-1 - place] != other[-1 - place]), shorter - start)

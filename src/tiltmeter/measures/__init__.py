@@ -1,7 +1,7 @@
-"""Measures: values with intervals, tests and verdicts, computed from scores.
+"""Measures of bias: values with intervals, tests and verdicts, computed from the scores of items.
 
-A *measure module* has a function `measure(scores)`. Each form of items (sentence pairs, multiple choice, …) has at
-least one measure module.
+A *measure module* is a module with a function `measure(scores)` that returns records (one for each value). Each form of
+items (sentence pairs, multiple choice, …) has at least one measure module.
 """
 
 from collections.abc import Callable, Iterable
@@ -57,7 +57,7 @@ def get_measure_function(name: str) -> MeasureFunction:
 
 
 def get_measure_module(name: str) -> Any:
-    """Return the measure module with this name."""
+    """Return the measure module with this name; raise an error if there is no such module."""
     try:
         return _load_measure_modules()[name]
     except KeyError:
@@ -70,13 +70,15 @@ def is_measure_module(name: str) -> bool:
 
 
 def collect_notes(name: str, scores: pd.DataFrame) -> list[str]:
-    """Return notes on these scores, one sentence each: for example, that a measure of the module is not defined."""
+    """Return the notes of a measure module on a table of scores, such as undefined measures; a note is a sentence."""
     notes: Callable[[pd.DataFrame], list[str]] | None = getattr(get_measure_module(name), "notes", None)
     return notes(scores) if notes else []
 
 
 def list_comparable_quantities(module: str, roles: Iterable[str], columns: Iterable[str]) -> list[Quantity]:
-    """Return the measures of a module by which scores with these roles and columns can be compared.
+    """Return the measures of a module that can be compared item by item, for scores with these roles and columns.
+
+    Roles are the values of the column `role` in a table of scores, for example the two sentences of a pair.
 
     >>> [quantity.name for quantity in list_comparable_quantities("pairs", ["more", "less", "s_jsd"], ["bias_type"])]
     ['CPS', 'S_JSD x 1e3']
@@ -85,7 +87,9 @@ def list_comparable_quantities(module: str, roles: Iterable[str], columns: Itera
 
 
 def find_module_scale(module: str, roles: Iterable[str], columns: Iterable[str]) -> ItemScale | None:
-    """Return the scale by which a module sorts items with these roles and columns; None if the module has no scale.
+    """Return the scale that sorts items from anti-stereotypical to stereotypical; None if the module has no scale.
+
+    `roles` and `columns` are those of the table of scores.
 
     >>> find_module_scale("pairs", ["more", "less"], ["bias_type"]).quantity.name
     'CPS'
@@ -106,13 +110,13 @@ def find_measure_module(roles: AbstractSet[str], columns: AbstractSet[str]) -> s
         for name, module in _load_measure_modules().items()
         if roles >= set(module.NEEDS_ROLES) and columns >= set(module.NEEDS_COLUMNS)
     }
-    # The most specific one: some forms have a measure module of their own for the choices of chat models.
+    # If several modules match, the most specific one is used: some forms have a second module for chat models.
     return max(matching, key=matching.__getitem__) if matching else None
 
 
 @cache
 def _load_measure_modules() -> dict[str, Any]:
-    """Load all modules that have a `measure` function, from Tiltmeter and from plug-ins, by name."""
+    """Return a mapping from names to all measure modules, those of Tiltmeter and those of plug-ins."""
     builtin = [Component(m.name, OWN_PACKAGE, import_module(f"{__name__}.{m.name}")) for m in iter_modules(__path__)]
     plugged = [plugin._replace(value=plugin.value()) for plugin in list_plugins("measures", ModuleType)]
     return index_components("measures", [module for module in (*builtin, *plugged) if hasattr(module.value, "measure")])

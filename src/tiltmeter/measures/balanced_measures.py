@@ -16,7 +16,7 @@ from tiltmeter.measures.standard_errors import Floats, compute_standard_error
 
 
 def build_balanced_measure(measure: Measure) -> Measure:
-    """Build the variant of a measure that is balanced by bias type."""
+    """Build the variant of a measure in which all bias types have the same weight."""
     return Measure(
         f"{measure.name} balanced by bias type",
         f"the mean of the {measure.name} of the bias types, each with equal weight; 50 is no bias",
@@ -49,7 +49,8 @@ def estimate_type_balanced_mean(
     influence = (values - means[codes]) / sizes[codes] / len(names)
     error = compute_standard_error(influence, factors, bias_types)
     effective = sizes / error.design_effect
-    if error.clusters is not None:  # the design effect is itself an estimate, from few clusters for some bias types
+    if error.clusters is not None:
+        # The design effect is itself an estimate, so Student's t quantile replaces the normal quantile.
         effective *= float(ndtri((1 + LEVEL) / 2) / stdtrit(error.df, (1 + LEVEL) / 2)) ** 2
     return WeightedShares(np.full(len(names), 100.0 / len(names)), effective * means / 100.0, effective)
 

@@ -15,7 +15,7 @@ LEVEL = 0.95
 
 
 def create_generator(*key: str) -> np.random.Generator:
-    """Create a random generator seeded by SEED and this key.
+    """Create a random generator that is seeded by SEED and `key`.
 
     Bootstrap intervals therefore do not depend on which other intervals were computed before. The key is hashed with
     SHA-256, because Python's string hash differs between processes.

@@ -19,10 +19,11 @@ from tiltmeter.measures.stereotype_sides import (
 
 
 def estimate_position_effect(places: Floats, factors: Factors | None) -> tuple[float, Interval]:
-    """Estimate the position effect with its interval: 0 if all places are chosen equally often, 100 if only one is.
+    """Return the position effect and its interval.
 
-    `places` has a row for each item and a column for each place of an option. The interval is corrected (Bonferroni),
-    because the place with the maximum share is selected from the same data.
+    The effect is 0 if all positions are chosen equally often, and 100 if one position is always chosen. `places` has a
+    row for each item and a column with the share of choices for each position of an option. The interval is corrected
+    (Bonferroni), because the position with the maximum share is selected from the same data.
     """
     number = places.shape[1]
     even = 100.0 / number
@@ -38,10 +39,11 @@ def estimate_position_effect(places: Floats, factors: Factors | None) -> tuple[f
 def estimate_fixed_gap(
     values: Floats, stereotypes: Labels, sides: Labels | None = None, factors: Factors | None = None
 ) -> Mean | WeightedShares:
-    """Estimate the gap if the stereotypes are fixed and only the sentences within stereotypes are a sample.
+    """Estimate the mean of stereotypes about men minus that of stereotypes about women, for fixed stereotypes.
 
-    If a stereotype has only one sentence, the sentences are treated as samples within the two sides. If there is no
-    variance within stereotypes, the interval depends only on the number of sentences.
+    Only the sentences within stereotypes are a sample. If a stereotype has only one sentence, the sentences are treated
+    as samples within the two sides. If there is no variance within stereotypes, the interval depends only on the number
+    of sentences.
     """
     weights = weigh_by_stereotype(stereotypes, sides)
     sizes = pd.Series(stereotypes).value_counts()
@@ -63,7 +65,10 @@ def estimate_fixed_gap(
 
 
 def estimate_random_gap(values: Floats, stereotypes: Labels, sides: Labels | None = None) -> Mean | None:
-    """Estimate the gap if the stereotypes are a random sample; None if there are too few or they do not vary."""
+    """Estimate the mean of stereotypes about men minus that of stereotypes about women, as random samples.
+
+    Return None if there are too few stereotypes or if they do not vary.
+    """
     means = pd.Series(values).groupby(stereotypes).mean()
     known = find_stereotype_sides(stereotypes, sides)
     is_male = np.array([known[int(number)] == MASCULINE for number in means.index])

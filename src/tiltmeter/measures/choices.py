@@ -4,8 +4,9 @@
 because the quantities are different. The value of an item is the mean over the orders of its options and the wordings
 of the instruction. Intervals account for the factors that items share (see `factors`).
 
-Views: all items, by bias type, by target, by stereotype and by sub-stereotype. Intervals are those of `Share`. Only the
-masculine choice gap has an interval by Student's t, with sentences sampled within stereotypes.
+The views (groupings of the items) are: all items, by bias type, by target, by stereotype and by sub-stereotype.
+Intervals are those of `Share`. Only the masculine choice gap has an interval by Student's t, with sentences sampled
+within stereotypes.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -75,25 +76,25 @@ from tiltmeter.measures.stereotype_sides import (
 
 MEASURES = CHOICE_MEASURES
 
-# Estimates a gap from values, a mask of the items to use, stereotypes, and sides of stereotypes.
+# A function that estimates a gap from values, a mask of the items to use, stereotypes, and sides of stereotypes.
 _GapEstimator = Callable[[Floats, NDArray[np.bool_], Labels, Labels | None], Estimate | None]
 
-# Roles and columns that a table of scores needs.
+# This module measures only tables of scores that have these roles (values of the column `role`) and these columns.
 NEEDS_ROLES: tuple[str, ...] = (REFUSED, UNPARSED, f"{PLACE}1")
 NEEDS_COLUMNS: tuple[str, ...] = ()
 
 _VIEWS = ("bias_type", "target")
-# The lowest and highest possible value of each item, and the share of its answers that are missing.
+# Three numbers for each item: the lowest possible value, the highest possible value, and the share of missing answers.
 _Filled = tuple[Floats, Floats, Floats]
-# _ATTRIBUTES: either all items of a data set have such an attribute, or no item has it. _PARTIAL: some items may have
-# it.
+# Either all items of a data set have an attribute in _ATTRIBUTES, or no item has it. An attribute in _PARTIAL may be
+# missing in some items.
 _ATTRIBUTES = ("bias_type", "target", "stereotype", "side")
 _PARTIAL = ("stereotype_name", "sub_stereotype", *FACTORS[1:])
 
 
 @dataclass(frozen=True, slots=True)
 class _ItemChoices(RecordKey):
-    """The items of one portion.
+    """The items of one model on one part of a benchmark, with their scores and attributes.
 
     `roles` has a row for each item and a column for each role, with NaN for missing scores. `labels` has a row for each
     item and a column for each attribute.
@@ -122,7 +123,7 @@ class _ItemChoices(RecordKey):
 def measure(
     scores: pd.DataFrame, *, margins: Mapping[str, float] | None = None, intervals: bool = True
 ) -> list[Record]:
-    """Compute the records of all models, parts and languages in a table of scores.
+    """Return a record for each measured value of all models, parts and languages in a table of scores.
 
     `margins` maps measure names to equivalence margins, which replace the default margins. If `intervals` is false,
     records have values but no intervals or tests.
@@ -143,7 +144,7 @@ def measure(
 
 
 def notes(scores: pd.DataFrame) -> list[str]:
-    """Return a sentence for each portion whose stereotypes are all of one side; its gap is not defined."""
+    """Return a sentence for each model and data set whose gap is undefined: all stereotypes are of one side."""
     return describe_one_sided_data(scores[scores["role"] == MASCULINE_PREFERENCE], GAP.name)
 
 
@@ -181,7 +182,7 @@ class _Group:
         yield from self.build_sense_records(SENSE, "")
         for outcome, measure in OUTCOMES.items():
             if self.view == "target" and outcome != "refusal":
-                continue  # verdicts do not need the other outcomes by target, and there are hundreds of targets
+                continue  # the other outcomes are omitted: verdicts do not need them, and there are hundreds of targets
             prefix = NEUTRAL_OFFERED if outcome == "neutral" else ""
             yield from self.share(measure, f"{prefix}{SHARE}{outcome}")
         yield from self.build_coverage_records(COVERAGE, "")
@@ -225,7 +226,7 @@ class _Group:
         yield from self._build_share_records(measure, values, (*filled, missing))
 
     def build_preference_records(self, measure: Measure, prefix: str, role: str) -> Iterator[Record]:
-        """Yield the record of the percentage of choices of the first side of a preference."""
+        """Yield the record of the percentage of choices of the first side of a preference, such as the stereotype."""
         if prefix + role in self.items.roles:
             values = 100.0 * self.items.roles[prefix + role].to_numpy(dtype=float)
             yield from self._build_share_records(measure, values, self._fill_preference(prefix, role))
@@ -256,9 +257,10 @@ class _Group:
             yield self._record(measure, value, int(kept.sum()), ends=ends if self.intervals else None)
 
     def build_gap_records(self, measure: Measure, prefix: str) -> Iterator[Record]:
-        """Yield two records of the gap between stereotypes about men and about women.
+        """Yield the records of the masculine choice gap: stereotypes about men minus stereotypes about women.
 
-        The first record is about these stereotypes; the second is about a population from which they are a sample.
+        The interval of the first record is for the stereotypes in the data. The second record exists only for `GAP`;
+        its interval is for a population from which these stereotypes are a sample.
         """
         role = prefix + MASCULINE_PREFERENCE
         if role not in self.items.roles or "stereotype" not in self.items.labels:
@@ -297,7 +299,7 @@ class _Group:
         yield from GENDER_REFUSALS.records(self.items, estimate, (men, women), len(refused), intervals=self.intervals)
 
     def _build_share_records(self, measure: Measure, values: Floats, filled: _Filled | None = None) -> Iterator[Record]:
-        """Yield the record of the mean of item values; `filled` are the worst cases of missing answers."""
+        """Yield the record of the mean of item values; `filled` has the worst cases of each item's missing answers."""
         kept = np.isfinite(values)
         if not kept.any():
             return
@@ -348,7 +350,7 @@ def _estimate_gap(
     strata: Labels,
     sides: Labels | None,
 ) -> Estimate | None:
-    """Estimate a gap from the given answers and, if answers are missing, from their two worst cases."""
+    """Estimate a gap from the given answers and, if answers are missing, from the two worst cases too."""
     estimates = []
     for values in cases if missing.any() else cases[:1]:
         kept = np.isfinite(values)

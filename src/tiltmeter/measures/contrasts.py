@@ -47,7 +47,7 @@ _ROUNDING = 1e-4
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Contrast:
-    """A paired comparison on n items: `difference` is `left` minus `right`.
+    """A paired comparison of two values of a measure on n items: `difference` is `left` minus `right`.
 
     `farther` is the distance of `left` from the ideal minus the distance of `right`; if it is positive, `left` is
     worse. `disagree` is the number of items with different outcomes or, for continuous values, with different signs.
@@ -93,8 +93,8 @@ def compute_contrast(
     Each array has a row for each mean in the measure and a column for each item. `labels` are the strata of the items,
     if the measure is stratified. `sides` are the sides of the strata, if they have sides. `factors` are the factors
     that items share. If `identical` is true, both arrays come from scores that are equal up to rounding, and the
-    difference is exactly 0. `identical` is ignored if the outcome of an item differs: the scores of a saturated head
-    are all nearly equal, but two models can still prefer different candidates.
+    difference is exactly 0. `identical` is ignored if the outcome of an item differs: if a model gives nearly the same
+    score to all candidates, two models can have equal scores up to rounding but prefer different candidates.
 
     >>> from tiltmeter.measures.measure import list_quantities
     >>> ss = list_quantities(["stereotype", "anti-stereotype"], [])[0]
@@ -163,7 +163,7 @@ def compute_contrast(
 
 
 def are_equal_scores(left: Floats, right: Floats) -> bool:
-    """Tell whether two arrays of scores are equal up to rounding, for example from two runs of one model."""
+    """Tell whether two arrays of scores are equal up to rounding, such as the scores of two runs of one model."""
     return bool(np.allclose(left, right, rtol=_ROUNDING, atol=0.0, equal_nan=True))
 
 

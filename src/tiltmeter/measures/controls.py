@@ -35,7 +35,7 @@ class ControlContrast:
 
     @property
     def outcome(self) -> ControlOutcome:
-        """Whether a significant bias of the record is significantly larger than the bias of the control."""
+        """The result: the bias is "more" or "not more" than that of the control, or there is "no bias to explain"."""
         if self.record.verdict is None or self.record.verdict.kind != "significant":
             return "no bias to explain"
         none = 1.0 if get_measure(self.record.measure).ratio else 0.0
@@ -51,7 +51,7 @@ class ControlContrast:
 def list_control_contrasts(
     records: Sequence[Record], controls: Mapping[str, Iterable[str]]
 ) -> Iterator[ControlContrast]:
-    """Yield the comparisons with controls, for the records of primary measures.
+    """Yield the comparisons of benchmarks with their controls, for the records of primary measures.
 
     `controls` maps the name of a benchmark to the names of its controls. Two records are compared if model, part,
     language, protocol, group and measure are equal. If a control has only some of the bias types of the benchmark, only

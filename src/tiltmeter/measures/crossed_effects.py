@@ -24,7 +24,7 @@ from tiltmeter.measures.verdict_rule import ALPHA
 
 @dataclass(frozen=True, slots=True)
 class MemberVariance:
-    """The variance of a combination between members, with its degrees of freedom."""
+    """The variance of a combination (weighted sum over models or languages) between these members."""
 
     variance: float
     df: float
@@ -32,7 +32,7 @@ class MemberVariance:
 
 @dataclass(frozen=True, slots=True)
 class MemberInference:
-    """The interval and the test of a combination, if members and items are both samples."""
+    """The interval and test of a combination (weighted sum over members), if members and items are both samples."""
 
     low: float
     high: float
@@ -46,7 +46,7 @@ class MemberInference:
 
 
 def compute_group_variance(left: Floats, right: Floats) -> MemberVariance:
-    """Return the variance between members of the difference of two group means (Welch-Satterthwaite).
+    """Return the variance of the difference of two group means between members such as models (Welch-Satterthwaite).
 
     >>> between = compute_group_variance(np.array([1.0, 2.0, 3.0]), np.array([2.0, 4.0, 6.0]))
     >>> round(between.variance, 3), round(between.df, 2)
@@ -78,12 +78,12 @@ def compute_answer_noise(
     strata: Labels | None = None,
     sizes: Floats | None = None,
 ) -> float:
-    """Return the variance of a combination that is due to the noise of single answers.
+    """Return the variance of a combination (weighted sum over members) that is due to the noise of single answers.
 
     `answers` has a row for each member and a column for each item. `coefficients` are the weights of the members in the
-    combination, `weights` the weights of the items in the measure. The noise is estimated from residuals within each
-    group of members and stratum of items, after the effects of members and of items are removed. If the `sizes` of
-    members are given, a slope by size is removed for each item too. Groups without residuals add no variance.
+    combination, and `weights` are the weights of the items in the measure. The noise is estimated from residuals within
+    each group of members and stratum of items, after the effects of members and of items are removed. If the `sizes` of
+    members (models) are given, a slope by size is removed for each item too. Groups without residuals add no variance.
     """
     codes = np.zeros(answers.shape[1], dtype=int) if strata is None else pd.factorize(strata)[0]
     counts = np.bincount(codes).astype(float)
@@ -108,10 +108,11 @@ def compute_answer_noise(
 
 
 def combine_variances(between: MemberVariance, items: StandardError, noise: float) -> StandardError:
-    """Return the standard error of a combination if members and items are both samples.
+    """Return the standard error of a combination (weighted sum over members) if members and items are both samples.
 
-    The degrees of freedom are Satterthwaite's. The variance is not smaller than the variance between members alone or
-    the variance between items alone.
+    `noise` is the variance of single answers; it is in the variance between members and in that between items, so it is
+    subtracted once. The result is not smaller than one of these two variances. The degrees of freedom are
+    Satterthwaite's.
     """
     item_variance = items.value**2
     variance = max(between.variance + item_variance - noise, between.variance, item_variance)
@@ -123,6 +124,6 @@ def combine_variances(between: MemberVariance, items: StandardError, noise: floa
 
 
 def infer_over_members(value: float, error: StandardError) -> MemberInference:
-    """Compute the interval and test of a combination if members and items are both samples."""
+    """Compute the interval and test of a combination (weighted sum over members) with this standard error."""
     mean = Mean(value, error)
     return MemberInference(*mean.interval(), compute_two_sided_p(mean, 0.0) if error.value else 1.0)

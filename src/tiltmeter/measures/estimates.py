@@ -30,22 +30,22 @@ POWER = 0.8
 PERCENT = (0.0, 100.0)
 
 _Z = float(ndtri((1 + LEVEL) / 2))
-# If two pieces are so close that either may be the minimum, the interval of each uses this fraction of the error rate.
-# The Bonferroni fraction (0.5) is conservative; with 0.7, 94 to 98% of the intervals contain the true value in
-# simulations.
+# If two pieces of a `Minimum` are so close that either may be the minimum, the interval of each uses this fraction of
+# the error rate. The Bonferroni fraction (0.5) is conservative; with 0.7, 94 to 98% of simulated intervals contain the
+# true value.
 _SHARED = 0.7
-# The interval of the ceiling (an upper bound of the minimum) uses this fraction of the error rate.
+# The interval of the ceiling of a `Minimum` (an upper bound of the minimum) uses this fraction of the error rate.
 _CEILING = 0.2
 # For z-scores below this number, the tail probability of the normal distribution underflows to 0.
 _LOWEST_Z = -37.0
 
 
 class Estimate(Protocol):
-    """An estimate of a number."""
+    """An estimate of a true value, such as a mean, with an interval and tests."""
 
     @property
     def value(self) -> float:
-        """The estimate."""
+        """The estimated value."""
         ...
 
     @property
@@ -114,18 +114,18 @@ class Share:
         return self.standard_error.clusters is None and self.size == self.n
 
     def compute_p_above(self, null: float) -> float:
-        """See `Estimate`."""
+        """Return the one-sided p-value of the hypothesis that the true value is at most `null`."""
         return self._compute_tail(self.value / self.maximum, null / self.maximum)
 
     def compute_p_below(self, null: float) -> float:
-        """See `Estimate`."""
+        """Return the one-sided p-value of the hypothesis that the true value is at least `null`."""
         return self._compute_tail(1 - self.value / self.maximum, 1 - null / self.maximum)
 
     def _compute_tail(self, share: float, null: float) -> float:
         """Return the one-sided p-value of a share for the null value.
 
         If the effective sample size is an estimate, the z-score of the mid-P value is converted to a p-value by
-        Student's t. Otherwise very small p-values would be too small for a correction for many tests.
+        Student's t. Without this conversion, very small p-values would be too small for a correction for many tests.
         """
         tail = compute_mid_p(share * self.size, self.size, null)
         if self._known_size:
@@ -137,7 +137,7 @@ class Share:
         return 1 - p_value if mirrored else p_value
 
     def interval(self, level: float = LEVEL) -> Interval:
-        """See `Estimate`."""
+        """Return the interval with this confidence level."""
         tail, share, size = (1 - level) / 2, self.value / self.maximum, self.size
         if not self._known_size:
             tail = float(ndtr(max(_LOWEST_Z, float(stdtrit(self.standard_error.df, tail)))))
@@ -191,11 +191,11 @@ class Mean:
         return cls(mean, error, skewness)
 
     def compute_p_above(self, null: float) -> float:
-        """See `Estimate`."""
+        """Return the one-sided p-value of the hypothesis that the true value is at most `null`."""
         return max(self._compute_tails(null, 1))
 
     def compute_p_below(self, null: float) -> float:
-        """See `Estimate`."""
+        """Return the one-sided p-value of the hypothesis that the true value is at least `null`."""
         return max(self._compute_tails(null, -1))
 
     def _compute_tails(self, null: float, side: int) -> tuple[float, ...]:
@@ -210,7 +210,7 @@ class Mean:
         return plain, float(stdtr(self.standard_error.df, -side * corrected))
 
     def interval(self, level: float = LEVEL) -> Interval:
-        """See `Estimate`."""
+        """Return the interval with this confidence level."""
         reach = float(stdtrit(self.standard_error.df, (1 + level) / 2))
         ends = [self.value - reach * self.standard_error.value, self.value + reach * self.standard_error.value]
         if abs(self.skewness) >= 1e-9:
@@ -234,7 +234,7 @@ class Ratio:
 
     @property
     def value(self) -> float:
-        """See `Estimate`."""
+        """The estimated value."""
         return math.exp(self.log.value)
 
     @property
@@ -243,15 +243,15 @@ class Ratio:
         return self.log.standard_error
 
     def compute_p_above(self, null: float) -> float:
-        """See `Estimate`."""
+        """Return the one-sided p-value of the hypothesis that the true value is at most `null`."""
         return self.log.compute_p_above(math.log(null))
 
     def compute_p_below(self, null: float) -> float:
-        """See `Estimate`."""
+        """Return the one-sided p-value of the hypothesis that the true value is at least `null`."""
         return self.log.compute_p_below(math.log(null))
 
     def interval(self, level: float = LEVEL) -> Interval:
-        """See `Estimate`."""
+        """Return the interval with this confidence level."""
         low, high = self.log.interval(level)
         return math.exp(low), math.exp(high)
 
@@ -277,7 +277,7 @@ class WeightedShares:
 
     @property
     def value(self) -> float:
-        """See `Estimate`."""
+        """The estimated value."""
         return float(self.weights @ (self.counts / self.sizes)) + self.constant
 
     @property
@@ -288,11 +288,11 @@ class WeightedShares:
         return StandardError(error, float(self.sizes.sum() - len(self.sizes)))
 
     def compute_p_above(self, null: float) -> float:
-        """See `Estimate`."""
+        """Return the one-sided p-value of the hypothesis that the true value is at most `null`."""
         return self._compute_tail(null, 0)
 
     def compute_p_below(self, null: float) -> float:
-        """See `Estimate`."""
+        """Return the one-sided p-value of the hypothesis that the true value is at least `null`."""
         return self._compute_tail(null, 1)
 
     def _compute_tail(self, null: float, end: int) -> float:
@@ -327,18 +327,19 @@ class WeightedShares:
         )
 
     def interval(self, level: float = LEVEL) -> Interval:
-        """See `Estimate`."""
+        """Return the interval with this confidence level."""
         return self._ends(float(ndtri((1 + level) / 2)))
 
 
 @dataclass(frozen=True, slots=True)
 class PairedMean:
-    """The mean difference of two preferences on the same items, each from 0 to `maximum`.
+    """The mean difference of two preferences (numbers from 0 to `maximum`) on the same items.
 
     With few discordant items the paired t-test is anticonservative: if two of a thousand items differ, in the same
-    direction, they would be significant. McNemar's test uses only the discordant items. The more conservative of the
-    two tests is used. Both account for clusters. `ups` is the sum of the positive differences, `downs` the sum of the
-    absolute negative differences, and `squares` the sum of all squared differences, in units of `maximum`.
+    direction, the mean difference would be significant. McNemar's test uses only the discordant items. The more
+    conservative of the two tests is used. Both account for clusters. `ups` is the sum of the positive differences,
+    `downs` the sum of the absolute negative differences, and `squares` the sum of all squared differences, in units of
+    `maximum`.
 
     >>> paired = PairedMean.from_differences(np.array([100.0] * 6 + [-100.0] + [0.0] * 13))
     >>> paired.value, [round(end, 1) for end in paired.interval()], round(compute_two_sided_p(paired, 0.0), 3)
@@ -364,22 +365,22 @@ class PairedMean:
 
     @property
     def value(self) -> float:
-        """See `Estimate`."""
+        """The estimated value."""
         return self.mean.value
 
     @property
     def standard_error(self) -> StandardError:
-        """See `Estimate`."""
+        """The standard error of the estimate."""
         return self.mean.standard_error
 
     def compute_p_above(self, null: float) -> float:
-        """See `Estimate`."""
+        """Return the one-sided p-value of the hypothesis that the true value is at most `null`."""
         if not self.ups + self.downs:
             return self._compute_unseen_p(null, 1)
         return max(self.mean.compute_p_above(null), self._compute_mcnemar_p(null, self.ups))
 
     def compute_p_below(self, null: float) -> float:
-        """See `Estimate`."""
+        """Return the one-sided p-value of the hypothesis that the true value is at least `null`."""
         if not self.ups + self.downs:
             return self._compute_unseen_p(null, -1)
         return max(self.mean.compute_p_below(null), self._compute_mcnemar_p(-null, self.downs))
@@ -402,13 +403,13 @@ class PairedMean:
         return compute_mid_p(share * self._size, self._size, (1 + null / differing) / 2)
 
     def _compute_unseen_p(self, null: float, side: int) -> float:
-        """Return the p-value if no item is discordant: the probability that no discordant item is among n items."""
+        """Return the p-value if the data have no discordant items: the probability of n items without one."""
         if side * null > 0:
             return 1.0
         return float((1 - min(1.0, abs(null) / self.maximum)) ** self.n) if null else 0.5
 
     def interval(self, level: float = LEVEL) -> Interval:
-        """See `Estimate`."""
+        """Return the interval with this confidence level."""
         if not self.ups + self.downs:
             reach = self.maximum * (1 - ((1 - level) / 2) ** (1 / self.n))
             return -reach, reach
@@ -441,7 +442,7 @@ class Minimum:
 
     @property
     def value(self) -> float:
-        """See `Estimate`."""
+        """The estimated value."""
         return min(piece.value for piece in self.pieces)
 
     @property
@@ -450,11 +451,11 @@ class Minimum:
         return min(self.pieces, key=lambda piece: piece.value).standard_error
 
     def compute_p_above(self, null: float) -> float:
-        """See `Estimate`."""
+        """Return the one-sided p-value of the hypothesis that the true value is at most `null`."""
         return max(piece.compute_p_above(null) for piece in self.pieces)
 
     def compute_p_below(self, null: float) -> float:
-        """See `Estimate`."""
+        """Return the one-sided p-value of the hypothesis that the true value is at least `null`."""
         tails = [piece.compute_p_below(null) / self._share for piece in self.pieces]
         if self.ceiling is not None:
             tails.append(self.ceiling.compute_p_below(null) / _CEILING)
@@ -462,12 +463,12 @@ class Minimum:
 
     @property
     def _share(self) -> float:
-        """The fraction of the error rate for the interval of each piece: 1, unless several may be the minimum."""
+        """The fraction of the error rate for the interval of each piece: 1 unless several pieces may be the minimum."""
         lows, highs = zip(*(piece.interval() for piece in self.pieces), strict=True)
         return _SHARED if max(lows) < min(highs) else 1.0
 
     def interval(self, level: float = LEVEL) -> Interval:
-        """See `Estimate`."""
+        """Return the interval with this confidence level."""
         low = min(piece.interval(level)[0] for piece in self.pieces)
         high = min(piece.interval(1 - self._share * (1 - level))[1] for piece in self.pieces)
         if self.ceiling is not None:
@@ -477,7 +478,7 @@ class Minimum:
 
 def _find_root(function: Callable[[float], float], low: float, high: float) -> float:
     """Find the root of a function by Brent's method."""
-    from scipy.optimize import brentq  # takes half a second to import
+    from scipy.optimize import brentq  # imported here because this takes half a second
 
     return float(brentq(function, low, high))
 

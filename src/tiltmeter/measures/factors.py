@@ -61,18 +61,18 @@ class Factors:
         return cls(labels, {name: _encode(values) for name, values in labels.items()})
 
     def where(self, rows: NDArray[np.bool_] | Codes) -> "Factors":
-        """Select items by a mask or by their indexes."""
+        """Return the factors of the items that a mask or indexes select."""
         return Factors(
             {name: labels[rows] for name, labels in self.labels.items()},
             {name: _number(codes[rows]) for name, codes in self.codes.items()},
         )
 
     def are_shared(self) -> bool:
-        """Tell whether two items are in the same cluster of a factor."""
+        """Tell whether at least two items are in the same cluster of a factor."""
         return any(codes.max(initial=-1) + 1 < len(codes) for codes in self.codes.values())
 
     def without(self, *dropped: str) -> "Factors | None":
-        """Return the factors without those with these names; None if no factor remains."""
+        """Return the factors except those with the names `dropped`; None if no factor remains."""
         labels = {name: labels for name, labels in self.labels.items() if name not in dropped}
         codes = {name: self.codes[name] for name in labels}
         return Factors(labels, codes) if labels else None
@@ -80,7 +80,7 @@ class Factors:
     def join(self, other: "Factors") -> "Factors":
         """Return the factors of two groups of items together; items with the same label are one cluster.
 
-        A group without a factor has no labels of this factor.
+        If a group of items lacks a factor of the other group, its items have no label of this factor.
         """
         names = dict.fromkeys((*self.labels, *other.labels))
         return Factors.from_labels({name: np.concatenate([self._list(name), other._list(name)]) for name in names})
@@ -101,7 +101,7 @@ def list_generalised(names: Iterable[str]) -> list[str]:
 
 
 def build_factors(columns: Mapping[str, Labels], names: Iterable[str]) -> Factors | None:
-    """Return the factors with these names that have several labels and are not fixed; None if there is none."""
+    """Return the factors with these names that have more than one label and are not fixed; None if there is none."""
     known = [name for name in list_generalised(names) if name in columns]
     used = {name: columns[name] for name in known if _has_several_labels(columns[name])}
     return Factors.from_labels(used) if used else None

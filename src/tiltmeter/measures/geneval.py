@@ -1,9 +1,9 @@
 """Accuracy of gender in translations, and the gap between the genders (MT-GenEval, Currey et al. 2022).
 
 docs/explanation/translations.md defines the measures. Each item has two reference translations, a masculine and a
-feminine one. A translation that contains no word that is in only one of the references counts as correct in the
-published metric, so a system that translates few words has a high accuracy. Therefore the gap is not interpreted if the
-reference coverage is below 50%.
+feminine one. In the published metric, a translation counts as correct unless it contains a word that is only in the
+wrong reference, so a system that translates few words has a high accuracy. Therefore the gap is not interpreted if the
+reference coverage (the share of translations with a word that only one reference has) is below 50%.
 
 Intervals: mid-P binomial for shares. If all items are in pairs, the interval of the gap is the wider of McNemar's and
 the paired t interval; otherwise it combines the Wilson intervals of two independent shares.
@@ -41,7 +41,7 @@ def _check_coverage(row: Row) -> str | None:
     if coverage is None or coverage.value >= LEAST_COVERAGE:
         return None
     share = f"only {coverage.value:.0f}% of the translations have a word that only one reference has"
-    return f"{share}, and the others count as correct"
+    return f"{share}, and the other translations count as correct"
 
 
 def _build_share_measure(name: str, meaning: str) -> Measure:
@@ -79,7 +79,7 @@ ACC_GAP = Measure(
     ),
 )
 ACC = _build_share_measure(
-    "acc", "the share of items with the correct gender; for counterfactual pairs, the share with both correct"
+    "acc", "the share of items with the correct gender; for counterfactual pairs, the share of fully correct pairs"
 )
 ACC_M = _build_share_measure(
     "acc_m", "the share of sources about men whose translation has no word of the wrong gender"
@@ -92,17 +92,17 @@ COVERAGE = _build_share_measure(
 )
 MEASURES = (ACC_GAP, ACC, ACC_M, ACC_F, COVERAGE)
 
-# Roles and columns that a table of scores needs.
+# This module measures only tables of scores that have these roles (values of the column `role`) and these columns.
 NEEDS_ROLES: tuple[str, ...] = (CORRECT, MATCHED)
 NEEDS_COLUMNS: tuple[str, ...] = ("gender",)
 
 
 @dataclass(frozen=True, slots=True)
 class _Sources(RecordKey):
-    """One translation system on one part in one language."""
+    """One translation system on one part of MT-GenEval in one language."""
 
     def records(self, rows: pd.DataFrame, margin: float | None, *, intervals: bool) -> Iterator[Record]:
-        """Yield the records; `rows` has one row per item with item, correct, matched, gender and optionally pair."""
+        """Yield the records; `rows` has a row per item, with item, correct, matched, gender and perhaps pair."""
         genders = {gender: rows[rows["gender"] == gender] for gender in (MASCULINE, FEMININE)}
         pairs = _build_pairs(rows)
         if all(len(side) for side in genders.values()):
@@ -123,7 +123,7 @@ class _Sources(RecordKey):
 def measure(
     scores: pd.DataFrame, *, margins: Mapping[str, float] | None = None, intervals: bool = True
 ) -> list[Record]:
-    """Compute the records of all translation systems, parts and languages in a table of scores.
+    """Return a record for each measured value of all translation systems, parts and languages in a table of scores.
 
     `margins` maps measure names to equivalence margins, which replace the default margins. If `intervals` is false,
     records have values but no intervals or tests.
@@ -143,7 +143,7 @@ def measure(
 
 
 def notes(scores: pd.DataFrame) -> list[str]:
-    """Return a sentence for each part whose items all have the same gender; its gap is not defined."""
+    """Return a sentence for each part whose acc gap is undefined, because all items have the same gender."""
     return [
         f"{names[0]}/{names[1]}:{names[2]} has sources of one gender only, so {ACC_GAP.name} is not defined."
         for names, rows in scores.groupby(["benchmark", "part", "language"], observed=True, sort=False)

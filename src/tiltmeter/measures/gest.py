@@ -2,7 +2,7 @@
 
 docs/explanation/gest.md defines the measures. The released code stored log10 of the ratios but exponentiated their mean
 with base e, so the paper prints q^(1/ln 10). Here q is as defined in the paper; the view "as published" has q^(1/ln
-10).
+10). A view is a grouping of the sentences. The views and groups are:
 
     view            group              measures
     all             all                g_s, q_m, q_f
@@ -114,7 +114,7 @@ __all__ = [
 MEASURES = GEST_MEASURES
 ALL_MODELS, ALL_LANGUAGES = "all models", "all"
 
-# Roles and columns that a table of scores needs.
+# This module measures only tables of scores that have these roles (values of the column `role`) and these columns.
 NEEDS_ROLES: tuple[str, ...] = ("log_ratio",)
 NEEDS_COLUMNS: tuple[str, ...] = ("stereotype",)
 
@@ -132,7 +132,7 @@ def measure(
     intervals: bool = True,
     resamples: int = RESAMPLES,
 ) -> list[Record]:
-    """Compute the records of all models, templates and languages in a table of scores.
+    """Return a record for each measured value of all models, templates and languages in a table of scores.
 
     `margins` maps measure names to equivalence margins, which replace the default margins. If `intervals` is false,
     records have values but no intervals or tests.
@@ -143,7 +143,7 @@ def measure(
 
 
 def notes(scores: pd.DataFrame) -> list[str]:
-    """Return a sentence for each model and data set whose stereotypes are all of one side; g_s is not defined there."""
+    """Return a sentence for each model and data set whose g_s is undefined: all stereotypes are of one side."""
     return describe_one_sided_data(scores, G_S.name)
 
 
@@ -170,7 +170,7 @@ class _Templates(RecordKey):
     def _build_rate_records(
         self, name: str, parts: Sequence[GestPart], margins: Mapping[str, float]
     ) -> Iterator[Record]:
-        """Yield the records of g_s, q_m and q_f of one part, or of their means over several parts.
+        """Yield the records of g_s, q_m and q_f of one template (part), or of their means over several templates.
 
         If all stereotypes are of one side, there is only the record of this side's rate (q_m or q_f).
         """
@@ -187,7 +187,7 @@ class _Templates(RecordKey):
                 if part.resampled_matrix is not None
             ]
             mean = np.mean(resampled, axis=0) if len(resampled) == len(parts) else None
-            # Rates of a single part can be converted to the published scale; means over parts cannot.
+            # Rates of a single template can be converted to the published scale; means over templates cannot.
             convertible = parts[0].resamples and (scale == 1.0 or len(parts) == 1)
             ratio = estimate_fixed_rate(parts, rate) if convertible else None
             ends = compute_rate_interval(ratio, mean, scale, count_fewest_sentences(parts))
@@ -199,7 +199,7 @@ class _Templates(RecordKey):
             yield self._record(name, "all", "all", "stereotypes with sentences", float(count), n)
 
     def _count_expected_stereotypes(self) -> int:
-        """Return the number of stereotypes in complete data: 16 for GEST; for other data, all that occur in a part."""
+        """Return the number of stereotypes in complete data: 16 for GEST; for other data, all with scores in a part."""
         numbers = {number for part in self.parts for number in part.ratios}
         return len(STEREOTYPES) if numbers <= STEREOTYPES.keys() else len(numbers)
 
@@ -297,7 +297,7 @@ class _Templates(RecordKey):
         return build_record(self, part, view, group, measure, value, n, ends=ends, label=self._format_label(group))
 
     def build_agreement_ranks(self, name: str, view: str, parts: Sequence[GestPart]) -> Iterator[Record]:
-        """Yield each stereotype's mean feminine rank over parts of several models, if all have the same stereotypes."""
+        """Yield a record of each stereotype's mean feminine rank over `parts`, if these have the same stereotypes."""
         if have_same_stereotypes(parts):
             means = np.mean([compute_average_ranks(part.logs) for part in parts], axis=0)
             for number, rank in zip(parts[0].ratios, means.tolist(), strict=True):
@@ -310,7 +310,10 @@ def _pool_models(measured: Sequence[_Templates], language: str) -> _Templates:
 
 
 def _build_model_agreement(measured: Sequence[_Templates]) -> Iterator[Record]:
-    """Yield the agreement between models on one benchmark and language; only results of one template are compared."""
+    """Yield the records of the agreement between models, for each benchmark and language.
+
+    Only results of the same template are compared.
+    """
     groups: dict[tuple[str, str], list[_Templates]] = {}
     for templates in measured:
         groups.setdefault((templates.benchmark, templates.language), []).append(templates)
@@ -333,7 +336,7 @@ def _build_model_agreement(measured: Sequence[_Templates]) -> Iterator[Record]:
 
 
 def _build_pair_agreement(measured: Sequence[_Templates]) -> Iterator[Record]:
-    """Yield the agreement between pairs of a model and a language on one benchmark.
+    """Yield the records of the agreement between pairs of a model and a language, for each benchmark.
 
     Only results of the same template are compared.
     """

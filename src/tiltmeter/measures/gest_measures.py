@@ -11,7 +11,8 @@ from tiltmeter.measures.template_variation import build_spread_measure
 from tiltmeter.measures.validity_rules import MAX_UNKNOWN, limit_unknown_tokens
 
 AS_PUBLISHED = "as published"
-# What sentences share: in WinoBias the occupation and the template, in GEST the English original.
+# Columns with labels that several sentences share: the occupation and the template in WinoBias; in GEST, the identifier
+# of the English original (`idea`).
 OCCUPATION_FACTORS = ("occupation", "template")
 IDEA = "idea"
 
@@ -24,8 +25,8 @@ def _weigh_by_occupation(labels: Labels) -> Floats:
 # (log 1.22 = 4 * 0.05).
 G_S = Measure(
     "g_s",
-    "q_m / q_f: how many times as masculine the model is in stereotypes about men as in those about women; 1 is no "
-    "bias; the interval is for the stereotypes in the data",
+    "q_m / q_f: the masculine rate in stereotypes about men, divided by that in stereotypes about women; 1 is no bias; "
+    "the interval is for the stereotypes in the data",
     axis="stereotype rate, above 1 towards stereotypes",
     ideal=1.0,
     bias_direction=1,
@@ -38,7 +39,7 @@ G_S = Measure(
     population_measure="g_s of stereotypes like these",
     template_spread="template spread of g_s",
     statement=lambda value: (
-        "against the feminine wording, the masculine one is "
+        "compared with the feminine wording, the masculine wording is "
         f"{value:.2f} times as likely in stereotypes about men as in those about women"
     ),
     validity=(limit_unknown_tokens(MAX_UNKNOWN),),

@@ -1,6 +1,6 @@
 """p_i, p_m, p_f, f_s and f_m of GEST, for translation systems (Pikuliak et al. 2024, section 4.1).
 
-docs/explanation/gest.md defines the measures.
+docs/explanation/gest.md defines the measures. A view is a grouping of the translations. The views and groups are:
 
     view            group              measures
     all             all                f_s, f_m, p_m, p_f, and the yield: the share of translations with a gender
@@ -78,7 +78,7 @@ from tiltmeter.measures.stereotype_sides import (
 
 ROLE = "speaker_gender"
 MASCULINE, FEMININE = 1.0, 0.0
-# The rates have intervals only if each stereotype has at least this many translations with a gender.
+# f_s, f_m, p_m and p_f have intervals only if each stereotype has at least this number of translations with a gender.
 FEWEST = 20
 SHARE = (0.0, 1.0)
 
@@ -86,8 +86,8 @@ SHARE = (0.0, 1.0)
 # The margin is five percentage points, as for SS.
 F_S = Measure(
     "f_s",
-    "p_m − p_f: how much the gender of translations follows the stereotype; 0 is no bias, 1 is always; the interval is "
-    "for the stereotypes in the data",
+    "p_m − p_f: how much the gender of translations follows the stereotype; 0 is no bias, 1 means that it always "
+    "does; the interval is for the stereotypes in the data",
     axis="stereotype rate of translations, above 0 towards stereotypes",
     ideal=0.0,
     bias_direction=1,
@@ -142,7 +142,7 @@ def describe_masculine_share(share: float) -> str:
 
 F_M = _build_rate_measure(
     "f_m",
-    "(p_m + p_f) / 2: how often translations are masculine, whatever the stereotype; 0.5 is balance",
+    "(p_m + p_f) / 2: how often translations are masculine, independent of the stereotype; 0.5 is balance",
     describe_masculine_share,
 )
 P_M = _build_rate_measure("p_m", "the share of translations about men's stereotypes that are masculine")
@@ -154,7 +154,7 @@ P_I = replace(
 P_FAM = _build_rate_measure(
     "p_fam", "the masculine share of the sentences about men's stereotypes that contain family words"
 )
-# Values over all stereotypes; records have them only if stereotypes with few translations are left out.
+# The rates over all stereotypes; they are measured only if F_S, F_M, P_M and P_F leave out stereotypes.
 AS_PUBLISHED = tuple(
     Measure(
         f"{measure.name} as published",
@@ -167,20 +167,20 @@ AS_PUBLISHED = tuple(
 YIELD = Measure("yield", "the share of translations that show a gender", bounds=SHARE, digits=3)
 MEASURES = (F_S, F_S_LIKE, F_M, P_M, P_F, P_I, P_FAM, YIELD, *AS_PUBLISHED)
 
-# Roles and columns that a table of scores needs.
+# This module measures only tables of scores that have these roles (values of the column `role`) and these columns.
 NEEDS_ROLES: tuple[str, ...] = ("speaker_gender",)
 NEEDS_COLUMNS: tuple[str, ...] = ("stereotype",)
 
 _COLUMNS = (*KEY_COLUMNS, "item", "role", "score", "stereotype")
 _Z = float(ndtri((1 + LEVEL) / 2))
-# Each rate is a weighted sum of two means: of p_i over stereotypes about men and about women. These are the weights.
+# Each rate is a weighted sum of the mean p_i of stereotypes about men and of those about women. These are the weights.
 _RATES = {F_S: (1.0, -1.0), F_M: (0.5, 0.5), P_M: (1.0, 0.0), P_F: (0.0, 1.0)}
 _TESTED = (F_S, F_M)
 _FEW_STEREOTYPES = f"fewer than {FEWEST_STEREOTYPES} stereotypes about men or about women, or all have the same rate"
 
 
 def compute_masculine_share(masculine: float, feminine: float) -> float:
-    """Return the centre of the Agresti-Coull interval of the share of masculine translations.
+    """Return the masculine rate for these numbers of translations: the centre of the Agresti-Coull interval.
 
     >>> round(compute_masculine_share(90, 10), 4), compute_masculine_share(0, 0)
     (0.8852, 0.5)
@@ -189,7 +189,7 @@ def compute_masculine_share(masculine: float, feminine: float) -> float:
 
 
 def compute_masculine_interval(masculine: float, feminine: float) -> Interval:
-    """Return the Agresti-Coull interval of the share of masculine translations.
+    """Return the Agresti-Coull interval of the share of masculine translations, from two numbers of translations.
 
     >>> low, high = compute_masculine_interval(90, 10)
     >>> f"{low:.4f} {high:.4f}"
@@ -244,7 +244,7 @@ def measure(
     intervals: bool = True,
     resamples: int = RESAMPLES,
 ) -> list[Record]:
-    """Compute the records of all translation systems and languages in a table of scores.
+    """Return a record for each measured value of all translation systems and languages in a table of scores.
 
     `margins` maps measure names to equivalence margins, which replace the default margins. If `intervals` is false,
     only p_i and p_fam have intervals.
@@ -255,7 +255,7 @@ def measure(
 
 
 def notes(scores: pd.DataFrame) -> list[str]:
-    """Return sentences on data sets whose f_s is not defined, or leaves out stereotypes with few translations."""
+    """Return a sentence for each data set whose f_s is not defined or leaves out stereotypes with few translations."""
     left_out = [
         f"{F_S.name} of {system.model} on {system.benchmark}:{system.language}: {clause}."
         for system in _group_by_portion(scores, 0)
@@ -266,7 +266,7 @@ def notes(scores: pd.DataFrame) -> list[str]:
 
 @dataclass(frozen=True)
 class _Group:
-    """Two arrays with 0 or 1 for each translation: whether it has a gender, and whether it is masculine."""
+    """A group of translations: two arrays with 1 or 0 for "has a gender" and for "is masculine"."""
 
     gendered: Floats
     masculine: Floats
@@ -283,12 +283,12 @@ class _Group:
         return int(self.gendered.sum())
 
     def fill(self, masculine: bool) -> "_Group":
-        """Return the group as if all translations without a gender had this gender."""
+        """Return the group with translations without a gender as masculine, or as feminine if `masculine` is false."""
         return _Group(np.ones_like(self.gendered), np.where(self.gendered > 0, self.masculine, float(masculine)))
 
     @property
     def bounds(self) -> dict[str, Any]:
-        """The fields of a record with the worst cases of translations without a gender; empty if all have one."""
+        """The fields of a `Record` for the worst cases of translations without a gender; empty if all have a gender."""
         if self.n == len(self.gendered):
             return {}
         lowest, highest = (self.fill(masculine).rate for masculine in (False, True))
@@ -301,12 +301,12 @@ class _Group:
 
     @property
     def rate(self) -> float:
-        """The masculine rate."""
+        """The masculine rate: the Agresti-Coull centre of the share of masculine translations."""
         return compute_masculine_share(*self.counts)
 
     @property
     def interval(self) -> Interval:
-        """The interval of the masculine rate: Agresti-Coull, or with few translations the wider of it and mid-P."""
+        """The Agresti-Coull interval of the masculine rate; with few translations, mid-P if that is wider."""
         if 0 < self.n < FEWEST:
             return compute_share_interval([self.masculine[self.gendered > 0]])
         return compute_masculine_interval(*self.counts)
@@ -333,7 +333,7 @@ class _System(RecordKey):
 
     @property
     def rates(self) -> Floats:
-        """The masculine rates, in the order of `groups`."""
+        """The masculine rate of each stereotype, in the order of `groups`."""
         return np.array([group.rate for group in self.groups.values()])
 
     @property
@@ -355,7 +355,7 @@ class _System(RecordKey):
             yield self._record("family words", "male stereotypes", P_FAM, rate, n, ends, **self.family.bounds)
 
     def _build_rate_records(self, margins: Mapping[str, float]) -> Iterator[Record]:
-        """Yield the records of the rates that are defined.
+        """Yield the records of those of f_s, f_m, p_m and p_f that are defined.
 
         Some rates are not defined if a data set, or the sample of --limit, has stereotypes of only one side.
         """
@@ -367,7 +367,7 @@ class _System(RecordKey):
                 continue
             weights, value = used._compute_weights(*sides), values[measure.name]
             sizes = [group.n for group, weight in zip(used.groups.values(), weights, strict=True) if weight]
-            few = f"a stereotype has {min(sizes)} translations with a gender; {FEWEST} are needed"
+            few = f"a stereotype has only {min(sizes)} translations with a gender, and an interval needs {FEWEST}"
             has_interval = min(sizes) >= FEWEST
             estimate, why = (used.estimate_rate(weights), left_out) if has_interval else (None, few)
             yield self._rate(measure, estimate, value, sum(sizes), margin, why)
@@ -378,13 +378,13 @@ class _System(RecordKey):
             yield from self._build_published_records()
 
     def _build_published_records(self) -> Iterator[Record]:
-        """Yield the records of the rates over all stereotypes."""
+        """Yield the records of the rates over all stereotypes ("as published")."""
         n = sum(group.n for group in self.groups.values())
         for name, value in self.compute_rates().items():
             yield self._record("all", "all", f"{name} as published", value, n)
 
     def compute_rates(self) -> dict[str, float]:
-        """Return the rates that are defined; see the function `compute_rates`."""
+        """Return those of f_s, f_m, p_m and p_f that are defined, by name."""
         return compute_rates({number: group.rate for number, group in self.groups.items()}, self.stereotypes.about_men)
 
     def without_small_groups(self) -> "_System":
@@ -405,7 +405,7 @@ class _System(RecordKey):
         numbers = [number for number in self.groups if number not in used.groups]
         if not numbers:
             return ""
-        names = ", ".join(f"{number} ({self.groups[number].n})" for number in numbers)
+        names = ", ".join(f"{number} (with {self.groups[number].n})" for number in numbers)
         return f"stereotypes with fewer than {FEWEST} translations with a gender are left out: {names}"
 
     def _rate(
@@ -421,7 +421,10 @@ class _System(RecordKey):
         return replace(record, why=why or None)
 
     def fill(self, weights: Floats, *, rising: bool) -> "_System":
-        """Return the system as if all translations without a gender had the one that raises, or lowers, a rate."""
+        """Return the system as if each missing gender increased a rate with these `weights` of the stereotypes.
+
+        If `rising` is false, each missing gender decreases the rate.
+        """
         groups = {
             number: group.fill((weight > 0) == rising)
             for (number, group), weight in zip(self.groups.items(), weights, strict=True)
@@ -429,15 +432,15 @@ class _System(RecordKey):
         return replace(self, groups=groups)
 
     def estimate_rate(self, weights: Floats) -> Estimate | None:
-        """Estimate a weighted sum of Agresti-Coull centres, with the worst cases of translations without a gender."""
+        """Estimate a weighted sum of the p_i, with the worst cases of translations without a gender."""
         return self._bound(weights, _System._estimate_given_rate)
 
     def estimate_random_f_s(self, weights: Floats) -> Estimate | None:
-        """Estimate f_s if the stereotypes are a random sample; None if there are too few or they do not vary."""
+        """Estimate f_s if stereotypes are a random sample; None if there are too few or all have the same rate."""
         return self._bound(weights, _System._estimate_given_random_f_s)
 
     def _bound(self, weights: Floats, estimate: Callable[["_System", Floats], Estimate | None]) -> Estimate | None:
-        """Return an estimate with the two worst cases of the translations without a gender, if there are any."""
+        """Return the result of `estimate`, with its two worst cases if there are translations without a gender."""
         given = estimate(self, weights)
         included = [group for group, weight in zip(self.groups.values(), weights, strict=True) if weight]
         missing = 1 - sum(group.n for group in included) / sum(len(group.gendered) for group in included)
@@ -447,7 +450,7 @@ class _System(RecordKey):
         return given if lowest is None or highest is None else PartialEstimate(given, lowest, highest, missing)
 
     def _estimate_given_rate(self, weights: Floats) -> WeightedShares:
-        """Estimate a rate from the translations with a gender; each centre is a linear function of a share."""
+        """Estimate a rate from the translations with a gender; each p_i is a linear function of the masculine share."""
         counts = np.array([group.counts[0] for group in self.groups.values()], dtype=np.float64)
         sizes = np.array([group.n for group in self.groups.values()], dtype=np.float64)
         constant = float(np.sum(weights * _Z**2 / 2 / (sizes + _Z**2)))
@@ -460,7 +463,7 @@ class _System(RecordKey):
         return Mean(float(self.rates @ weights), error) if error else None
 
     def _build_untold_records(self) -> Iterator[Record]:
-        """Yield the records that compare the translations without a gender between the two sides."""
+        """Yield the records on translations without a gender: stereotypes about men compared with those about women."""
         sizes = np.array([len(group.gendered) for group in self.groups.values()], dtype=np.float64)
         counts = sizes - np.array([group.n for group in self.groups.values()])
         if not counts.any() or self.male.all() or not self.male.any():

@@ -20,7 +20,7 @@ from tiltmeter.measures.template_variation import TemplateVariation
 
 # Minimum number of sentences of a stereotype for a percentile bootstrap; with fewer, its intervals are too narrow.
 FEWEST_RESAMPLED = 100
-# The logarithm of each rate is a weighted sum of two means: of log q_i over stereotypes about men and about women.
+# The logarithm of each rate is a weighted sum of the mean log q_i of stereotypes about men and of those about women.
 # These are the weights.
 RATES = {"g_s": (1, -1), "q_m": (1, 0), "q_f": (0, 1)}
 
@@ -50,9 +50,9 @@ def compute_g_s(rates: Mapping[int, float], about_men: Collection[int] = MALE) -
 class GestPart:
     """The log ratios of one template, by stereotype and sub-stereotype.
 
-    `ids` are the ids of the sentences of each stereotype, `ideas` map the ids to what sentences share (see
-    `identify_idea`), `family` the log ratios of sentences with family words, and
-    `about_men` the numbers of the stereotypes about men. If `resamples` is 0, there are no intervals.
+    `ids` are the ids of the sentences of each stereotype, and `ideas` maps ids to an identifier of the English original
+    (see `identify_idea`). `family` are the log ratios of sentences with family words, and `about_men` are the numbers
+    of the stereotypes about men. If `resamples` is 0, there are no intervals.
     """
 
     name: str
@@ -86,7 +86,7 @@ class GestPart:
         return np.array([number in self.about_men for number in self.ratios])
 
     def has(self, rate: str) -> bool:
-        """Tell whether there are sentences for all sides of a rate; a data set, or a sample of it, may lack a side."""
+        """Tell whether there are sentences for both sides (or the only side) of a rate; a sample may lack a side."""
         male, female = RATES[rate]
         return bool((not male or self.n(1, 0)) and (not female or self.n(0, 1)))
 
@@ -115,7 +115,7 @@ class GestPart:
 
 
 def estimate_fixed_rate(parts: Sequence[GestPart], rate: str = "g_s") -> Ratio | None:
-    """Estimate g_s, q_m or q_f with fixed stereotypes, for one part or as the mean over several parts.
+    """Estimate g_s, q_m or q_f with fixed stereotypes, for one template (part) or as the mean over several templates.
 
     Return None if a stereotype has a single sentence, or if the sentences do not vary.
     """
@@ -136,7 +136,7 @@ def estimate_fixed_rate(parts: Sequence[GestPart], rate: str = "g_s") -> Ratio |
 
 
 def estimate_random_g_s(parts: Sequence[GestPart]) -> Ratio | None:
-    """Estimate g_s if the stereotypes are a random sample; None if there are too few or they do not vary."""
+    """Estimate g_s if stereotypes are a random sample; None if there are too few or all have the same rate."""
     log_rate, shares = compute_log_rates(parts)
     if not have_same_stereotypes(parts):
         return None
@@ -155,7 +155,7 @@ def estimate_template_variation(parts: Sequence[GestPart]) -> TemplateVariation 
 
 
 def compute_feminine_ranks(parts: Sequence[GestPart]) -> list[Interval] | None:
-    """Return the interval of each stereotype's mean rank over parts; None if a stereotype has a single sentence."""
+    """Return the interval of each stereotype's mean feminine rank; None if a stereotype has a single sentence."""
     if not parts[0].resamples or count_fewest_sentences(parts) < 2:
         return None
     level = compute_comparison_level(len(parts[0].ratios), len(parts))
@@ -164,7 +164,7 @@ def compute_feminine_ranks(parts: Sequence[GestPart]) -> list[Interval] | None:
 
 
 def compute_log_rates(parts: Sequence[GestPart], rate: str = "g_s") -> tuple[float, Floats]:
-    """Return the logarithm of the mean rate over parts, and its derivative by the log rate of each single part."""
+    """Return the logarithm of the mean rate over parts, and its derivatives by the log rates of the parts."""
     rates = np.exp([float(part.contrast(*RATES[rate]) @ part.logs) for part in parts])
     return math.log(float(rates.mean())), rates / rates.sum()
 
@@ -180,7 +180,8 @@ def resample_means(values: Floats, key: str, resamples: int) -> Floats | None:
 def compute_rate_interval(ratio: Ratio | None, resampled: Floats | None, scale: float, n: int) -> Interval | None:
     """Return the interval of a rate of n sentences.
 
-    The interval is Student's t. On the published scale (`scale` is not 1) and for large n, it is a bootstrap interval.
+    The interval is Student's t; on the published scale (`scale` is not 1) and for large n, it is a bootstrap interval.
+    Return None if no interval can be computed.
     """
     if scale != 1.0 and n >= FEWEST_RESAMPLED and resampled is not None:
         return compute_percentile_intervals(resampled[np.newaxis])[0]

@@ -16,7 +16,7 @@ from tiltmeter.measures.factors import Factors, Labels
 from tiltmeter.measures.measure import Quantity
 from tiltmeter.measures.standard_errors import Floats, StandardError
 
-# An interval over members needs at least this many members in each group; otherwise their variance is too uncertain.
+# An interval over members (models, languages) needs at least this number of members in each group.
 FEWEST_MEMBERS = 5
 
 
@@ -28,11 +28,11 @@ def compute_group_contrast(
     factors: Factors | None = None,
     sides: Labels | None = None,
 ) -> tuple[Contrast, MemberInference | None]:
-    """Compare the means of two groups item by item; return one result for these members and one for similar members.
+    """Compare the means of two groups of models or languages (members), item by item.
 
-    The second result is None if there are too few members. `left` and `right` contain the contributions to a measure
-    that is one mean: a row for each member and a column for each item. `labels`, `factors` and `sides` are explained
-    in `compute_contrast`.
+    Return one result for these members and one for similar members; the latter is None if there are too few members.
+    `left` and `right` contain the contributions to a measure that is one mean: a row for each member and a column for
+    each item. `labels`, `factors` and `sides` are explained in `compute_contrast`.
     """
     answers = np.vstack([left, right])
     means = left.mean(axis=0, keepdims=True), right.mean(axis=0, keepdims=True)

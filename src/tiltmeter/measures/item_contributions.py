@@ -30,7 +30,7 @@ class Strength:
 
         ratio        the logarithm of the ratio of the first two scores
         difference   the first score minus the second score
-        signed       the only score
+        signed       the score of the only role, whose sign is the direction of the preference
         gender       the gender of a translation: 1 masculine, 0 feminine, NaN none
         choices      the share of choices of the first side minus the share of the second side
         influence    the leave-one-out influence on a measure of all items together

@@ -1,4 +1,4 @@
-"""Looks: tests of one model on growing samples of the same items, and their correction.
+"""Looks: repeated tests of one model on growing samples of the same items, and the correction of their p-values.
 
 Whoever tests a sample, enlarges it and tests again has more than one chance of a false claim. Therefore the level of 5%
 is divided over the looks. Look number k at a sample is tested at 5%/(k(k+1)), and look number k at all items at 5%/k.
@@ -16,8 +16,8 @@ from tiltmeter.measures.records import OVERALL, Record, RecordKey
 class Look(RecordKey):
     """One test of a model on one part of a benchmark in one language.
 
-    `items` is the number of items that were asked about, and `earlier` has the numbers of items of the earlier looks,
-    in their order. `is_complete` says whether the look used all items, so that no larger sample can follow.
+    `items` is the number of items in the sample, and `earlier` has the numbers of items of the earlier looks, in their
+    order. `is_complete` tells whether the look used all items, so that no larger sample can follow.
     """
 
     items: int
@@ -31,7 +31,7 @@ class Look(RecordKey):
 
     @property
     def factor(self) -> int:
-        """The factor of the p-values.
+        """The factor by which the p-values of this look are multiplied.
 
         >>> names = ("bert", "stereoset", "intrasentence", "en", "published")
         >>> Look(*names, items=100).factor, Look(*names, items=200, earlier=(100,)).factor
@@ -48,9 +48,10 @@ Looks = Mapping[tuple[str, ...], Look]
 
 
 def index_looks(looks: Iterable[Look]) -> Looks:
-    """Return a mapping by model, benchmark, language and part; pooled parts have the look with the largest factor.
+    """Return a mapping from (model, benchmark, language, part) to looks.
 
-    Benchmarks that divide their items into parts by themselves, such as GEST into templates, have one look for all.
+    Pooled parts get the look with the largest factor of all parts. If every part uses all items, as each template of
+    GEST does, there is only one look, with the part "all".
     """
     indexed: dict[tuple[str, ...], Look] = {}
     for look in looks:

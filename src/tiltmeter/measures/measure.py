@@ -22,22 +22,23 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """One measure with its properties.
+    """One measure, such as SS, with its properties.
 
-    `meaning` defines the measure in a sentence. `axis` is the label of its axis in figures. `statement(value)` explains
-    a value to readers who do not know the measure. `bias_direction` tells which values are a bias towards stereotypes:
-    those above the ideal (1), those below it (-1), or neither (0). `lowered_by_bias` is true for measures such as ICAT
-    that a bias lowers. `margin` is the maximum distance from the ideal at
-    which a bias is negligible; a measure without a margin has no verdict. If `decides` is true, the measure can be the
-    primary measure of a row. The primary measure is the first of these in the row. `columns` are the names of the
-    measures in the table of this measure. `companions` are the names of the measures that are displayed next to it on a
-    page. Three fields name related measures: `population_measure` has the same value, but an interval for a population
-    of stereotypes; `control` is without a known confound; `template_spread` is the variation between templates. If
-    `per_token` is true, the measure is a mean over tokens, which is not comparable between tokenizers. `validity` are
-    the rules that a row must pass to be interpreted. `items` define the contributions of single items, one definition
-    for each set of roles and columns that a table of scores may have. `factors` are the names of columns with factors
-    that items share, in addition to those in `items`. `figures` are the names of the figures for this measure in
-    reports, in addition to the figures for all measures.
+    A *row* contains the records of one model on one part of a benchmark, for one group of items. `meaning` defines the
+    measure in a sentence. `axis` is the label of its axis in figures. `statement(value)` explains a value to readers
+    who do not know the measure. `bias_direction` tells which values are a bias towards stereotypes: those above the
+    ideal (1), those below it (-1), or neither (0). `lowered_by_bias` is true for measures such as ICAT that a bias
+    lowers. `margin` is the maximum distance from the ideal at which a bias is negligible; a measure without a margin
+    has no verdict. If `decides` is true, the measure can be the primary measure of a row: the first measure of the row
+    with `decides`. If this measure is the primary measure, `columns` are the names of the measures in the table of
+    results, and `companions` the names of the measures that a page shows next to it. Three fields name related
+    measures: `population_measure` has the same value, but an interval for a population of stereotypes; `control`
+    measures the same bias without a known confound, such as length; `template_spread` is the variation of the measure
+    between templates. If `per_token` is true, the measure is a mean over tokens, which is not comparable between
+    tokenizers. `validity` are the rules that a row must pass to be interpreted. `items` define the contributions of
+    single items, one definition for each set of roles and columns that a table of scores may have. `factors` are the
+    names of columns with factors that items share, in addition to those in `items`. `figures` are the names of the
+    figures for this measure in reports, in addition to the figures for all measures.
     """
 
     name: str
@@ -67,7 +68,7 @@ class Measure:
     figures: tuple[str, ...] = ()
 
     def number(self, value: float, *, signed: bool = False) -> str:
-        """Format a value for display; zero has no minus sign."""
+        """Return a value as text for display; zero has no sign."""
         text = f"{value:+.{self.digits}f}" if signed else f"{value:.{self.digits}f}"
         return text.lstrip("+-") if not float(text) else text
 
@@ -76,11 +77,11 @@ class Measure:
         return math.log2(max(value, 1e-300)) if self.ratio else value
 
     def distance(self, value: float) -> float:
-        """Return the signed distance of a value from the ideal on the linear scale; positive is towards stereotypes."""
+        """Return the distance of a value from the ideal on the linear scale; it is positive towards stereotypes."""
         return (self.bias_direction or 1) * (self.position(value) - self.position(self.ideal or 0.0))
 
     def side(self, value: float) -> VerdictDirection:
-        """Tell whether a value is a bias towards stereotypes, a bias against stereotypes, or no bias."""
+        """Return "towards" or "against" for a value biased towards or against stereotypes, "none" for the ideal."""
         distance = self.distance(value)
         return "none" if not distance else "towards" if distance > 0 else "against"
 
@@ -131,7 +132,7 @@ class Measure:
 
     @property
     def is_about_bias(self) -> bool:
-        """Whether values depend on a bias, so that they have no order if the verdict on the bias is not reliable."""
+        """Whether values depend on a bias; such values are not ranked if the verdict on the bias is not reliable."""
         return bool(self.bias_direction) or self.lowered_by_bias
 
     @property
@@ -148,11 +149,11 @@ class Measure:
 
 
 def build_published_measure(measure: Measure) -> Measure:
-    """Build the variant "as published" of a percentage: a tie counts against the stereotype, as in the papers."""
+    """Build the variant "as published" of a percentage: a tie counts as a preference for the anti-stereotype."""
     return Measure(
         f"{measure.name} as published",
-        f"{measure.name} with a tie counting against the stereotype, as in the papers; equal to {measure.name} without "
-        "ties",
+        f"{measure.name} if a tie counts as a preference for the anti-stereotype, as in the paper; equal to "
+        f"{measure.name} if there are no ties",
         ideal=measure.ideal,
         bias_direction=measure.bias_direction,
         bounds=measure.bounds,
@@ -165,7 +166,8 @@ def build_population_measure(measure: Measure) -> Measure:
     """Build the `population_measure` of a measure: the same value, with an interval for a population of stereotypes."""
     return Measure(
         measure.population_measure,
-        f"{measure.name} with an interval for similar stereotypes: those in the data count as a random sample",
+        f"{measure.name} with an interval for all similar stereotypes: the stereotypes in the data count as a random "
+        "sample of them",
         ideal=measure.ideal,
         bias_direction=measure.bias_direction,
         bounds=measure.bounds,
@@ -191,7 +193,7 @@ def clip_interval(interval: Interval, bounds: Interval | None) -> Interval:
 
 
 def name_clusters(columns: Sequence[str], count: int = 2) -> str:
-    """Return the noun for clusters that are identified by these columns: singular if `count` is 1, otherwise plural.
+    """Return the noun for clusters of items with the same values in these columns: plural, or singular if `count` is 1.
 
     >>> name_clusters(["target"]), name_clusters(["entity"]), name_clusters(["template"], 1), name_clusters([])
     ('targets', 'entities', 'template', 'clusters')
@@ -200,7 +202,7 @@ def name_clusters(columns: Sequence[str], count: int = 2) -> str:
     return " or ".join(singular if count == 1 else plural for singular, plural in nouns)
 
 
-# The nouns of columns that are not nouns themselves: singular and plural.
+# The singular and plural nouns for columns whose names would not be understood in a text.
 _NOUNS = {
     "anti_stereotype_word": ("anti-stereotype word", "anti-stereotype words"),
     "more_terms": ("term of the more stereotypical sentence", "terms of the more stereotypical sentences"),
@@ -215,7 +217,7 @@ def _inflect(noun: str) -> tuple[str, str]:
 
 
 _WIDEST_RATIO = 1000.0  # maximum width of the axis of a ratio, in powers of two; a float can be at most about 2^1024
-WIDEST = 4.0  # if an interval is wider than this many margins, a result that is not significant has "too few items"
+WIDEST = 4.0  # a result that is not significant has "too few items" if its interval is wider than WIDEST * margin
 
 
 @cache
@@ -232,7 +234,7 @@ def list_measures() -> dict[str, Measure]:
 def get_measure(name: str) -> Measure:
     """Return the measure with this name; for an unknown name, return a measure without properties.
 
-    A run of another version may contain measures with unknown names.
+    The files of a run may contain unknown names if another version of Tiltmeter wrote them.
 
     >>> get_measure("SS").ideal, get_measure("something else").ideal
     (50.0, None)
@@ -241,7 +243,7 @@ def get_measure(name: str) -> Measure:
 
 
 def complete_name(name: str, names: Iterable[str]) -> str | None:
-    """Return the full name for an abbreviated one, such as S_JSD x 1e3 for S_JSD; None if it is unknown or ambiguous.
+    """Return the only one of `names` that an abbreviation matches, such as S_JSD x 1e3 for S_JSD; otherwise None.
 
     >>> complete_name("S_JSD", ["CPS", "S_JSD x 1e3"]), complete_name("SSS", ["SS"])
     ('S_JSD x 1e3', None)
@@ -254,18 +256,18 @@ def complete_name(name: str, names: Iterable[str]) -> str | None:
 
 
 def select_deciding_record(row: Row) -> "Record | None":
-    """Return the record of the primary measure of a row; None if no measure of the row can be primary."""
+    """Return the record of the primary measure of a row; None if none of its measures can be primary."""
     return next(iter(list_deciding_records(row)), None)
 
 
 def list_deciding_records(row: Row) -> "list[Record]":
-    """From one row, return the records whose measure can be primary; the record of the primary measure is first."""
+    """Return the records of a row whose measures can be primary; the record of the primary measure is first."""
     return [row[name] for name, measure in list_measures().items() if measure.decides and name in row]
 
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
-    """A measure, and the definition of item contributions that fits the scores."""
+    """A measure, with the definition of item contributions that fits the columns of a table of scores."""
 
     measure: Measure
     values: ItemValues = field(repr=False)
@@ -296,7 +298,7 @@ class Quantity:
 def list_quantities(
     roles: Iterable[str], columns: Iterable[str], among: Iterable[Measure] | None = None
 ) -> list[Quantity]:
-    """Return the measures by which scores with these roles and columns can be compared.
+    """Return the measures that can be compared item by item, for scores with these roles and columns.
 
     Only the measures in `among` are considered; None means all measures.
 

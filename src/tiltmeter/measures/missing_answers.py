@@ -20,9 +20,10 @@ _ROUNDING = 1e-9
 class PartialEstimate:
     """An estimate from the answers that were given, with the two worst cases of the missing answers.
 
-    Value and interval are those of the given answers. The p-values are the largest of the three cases, so that no test
-    is significant that missing answers could turn. `lowest` and `highest` are the estimates if all missing answers
-    decrease or increase the measure. `missing` is the share of missing answers, from 0 to 1.
+    Value and interval are those of the given answers. Each p-value is the largest of the given answers and the worst
+    cases, so that a test is significant only if it would be significant for all outcomes of the missing answers.
+    `lowest` and `highest` are the estimates if all missing answers decrease or increase the measure. `missing` is the
+    share of missing answers, from 0 to 1.
     """
 
     given: Estimate
@@ -32,24 +33,24 @@ class PartialEstimate:
 
     @property
     def value(self) -> float:
-        """See `Estimate`."""
+        """The estimated value."""
         return self.given.value
 
     @property
     def standard_error(self) -> StandardError:
-        """See `Estimate`."""
+        """The standard error of the estimate."""
         return self.given.standard_error
 
     def compute_p_above(self, null: float) -> float:
-        """See `Estimate`."""
+        """Return the one-sided p-value of the hypothesis that the true value is at most `null`."""
         return max(self.given.compute_p_above(null), self.lowest.compute_p_above(null))
 
     def compute_p_below(self, null: float) -> float:
-        """See `Estimate`."""
+        """Return the one-sided p-value of the hypothesis that the true value is at least `null`."""
         return max(self.given.compute_p_below(null), self.highest.compute_p_below(null))
 
     def interval(self, level: float = LEVEL) -> Interval:
-        """See `Estimate`."""
+        """Return the interval with this confidence level."""
         return self.given.interval(level)
 
     @property
@@ -59,7 +60,7 @@ class PartialEstimate:
 
 
 def get_given_estimate(estimate: Estimate) -> Estimate:
-    """Return the estimate from the answers that were given."""
+    """Return the estimate from the given answers, without the worst cases of missing answers."""
     return estimate.given if isinstance(estimate, PartialEstimate) else estimate
 
 
@@ -83,6 +84,6 @@ def fill_missing_shares(wanted: Floats, other: Floats, missing: Floats) -> tuple
 
 
 def round_missing_shares(missing: Floats) -> Floats:
-    """Return shares of missing answers; shares that differ from 0 only by rounding are 0."""
+    """Return `missing` (the share of missing answers of each item) with 0 for shares below the rounding error."""
     shares: Floats = np.where(missing > _ROUNDING, missing, 0.0)
     return shares

@@ -2,7 +2,7 @@
 
 A model that refuses the answers of one side more often shows a bias that no rate over the given answers contains. Such
 a difference is measured only where the side of an item is known without an answer: by the stereotype of a sentence, or
-by the right answer to a question. If an item asks for a choice between both sides, a refusal belongs to neither.
+by the right answer to a question. If an item asks for a choice between both sides, a refusal belongs to neither side.
 """
 
 from collections.abc import Iterator, Mapping
@@ -19,7 +19,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class MissingGap:
-    """The measures of one difference: `gap` is `first` minus `second`, in points; `finding` begins its description."""
+    """The measures of one difference in missing answers: `gap` is `first` minus `second`, in percentage points.
+
+    `sides` are the words for the two sides, and `finding` is the beginning of the clause that `describe` returns.
+    """
 
     gap: Measure
     first: Measure
@@ -29,13 +32,13 @@ class MissingGap:
 
     @property
     def measures(self) -> tuple[Measure, ...]:
-        """All measures of the difference."""
+        """The three measures of the difference in missing answers."""
         return self.gap, self.first, self.second
 
     def records(
         self, key: RecordKey, estimate: Estimate, percentages: tuple[float, float], n: int, *, intervals: bool
     ) -> Iterator[Record]:
-        """Yield the records; `percentages` are the missing answers of the two sides, and `n` counts the items."""
+        """Yield three records; `percentages` are the missing answers of the two sides, `n` is the number of items."""
         for measure, value in zip((self.first, self.second), percentages, strict=True):
             yield build_record(key, key.part, "all", "all", measure, value, n)
         if intervals:
@@ -44,7 +47,7 @@ class MissingGap:
             yield build_record(key, key.part, "all", "all", self.gap, estimate.value, n)
 
     def describe(self, row: "Row") -> str:
-        """Return a clause if the difference is significant after correction; otherwise an empty text."""
+        """Return a clause about the difference in a row if it is significant after correction; otherwise ""."""
         gap, first, second = (row.get(measure.name) for measure in self.measures)
         if gap is None or first is None or second is None or gap.p_adjusted is None or gap.p_adjusted >= ALPHA:
             return ""
@@ -54,7 +57,7 @@ class MissingGap:
 
 
 def _build_gap(name: str, noun: str, finding: str, sides: tuple[str, str], items: str) -> MissingGap:
-    """Build the measures of a difference: `noun` names the missing answers, `items` what they are a percentage of."""
+    """Build the measures of a difference: percentages of missing answers (`noun`) among all answers (`items`)."""
     gap = Measure(
         f"{name} gap",
         f"the percentage of {noun} {sides[0]} minus that {sides[1]}; 0 is no difference",

@@ -9,7 +9,8 @@ the mean of both, so that a model without errors has 0.
 The value of an item is the mean over its answers that choose an option. Refusals and unparseable answers are missing:
 all measures have worst-case bounds over them (see `missing_answers`). Intervals account for the templates and names
 that items share: for BBQ bias the more conservative of Student's t and McNemar's test, for shares mid-P, for
-differences of accuracies Student's t. Views: all items, by bias type, and by the labels of a data set.
+differences of accuracies Student's t. The views (groupings of the items) are: all items, by bias type, and by the
+labels of a data set.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -57,8 +58,8 @@ from tiltmeter.measures.standard_errors import Floats, StandardError, compute_st
 
 MEASURES = QUESTION_MEASURES
 
-# Roles and columns that a table of scores needs. No role is required, because a chat model that never chooses an option
-# has no answers.
+# This module measures only tables of scores that have these columns. No role is required, because a chat model that
+# never chooses an option has no answers.
 NEEDS_ROLES: tuple[str, ...] = ()
 NEEDS_COLUMNS: tuple[str, ...] = ("bias_type", "template", "polarity", "correct")
 
@@ -75,33 +76,34 @@ class RescaledShare:
 
     @property
     def value(self) -> float:
-        """See `Estimate`."""
+        """The estimated value."""
         return 2 * self.share.value - 100.0
 
     @property
     def standard_error(self) -> StandardError:
-        """See `Estimate`."""
+        """The standard error of the estimate."""
         return replace(self.share.standard_error, value=2 * self.share.standard_error.value)
 
     def compute_p_above(self, null: float) -> float:
-        """See `Estimate`."""
+        """Return the one-sided p-value of the hypothesis that the true value is at most `null`."""
         return self.share.compute_p_above((null + 100.0) / 2)
 
     def compute_p_below(self, null: float) -> float:
-        """See `Estimate`."""
+        """Return the one-sided p-value of the hypothesis that the true value is at least `null`."""
         return self.share.compute_p_below((null + 100.0) / 2)
 
     def interval(self, level: float = 0.95) -> Interval:
-        """See `Estimate`."""
+        """Return the interval with this confidence level."""
         low, high = self.share.interval(level)
         return 2 * low - 100.0, 2 * high - 100.0
 
 
 @dataclass(frozen=True, slots=True)
 class _Items(RecordKey):
-    """The items of one portion, with the share of each role in the answers of an item that choose an option.
+    """The items of one model on one part of a benchmark.
 
-    `missing` is the share of the answers of an item that choose no option.
+    `shares` maps each role to its share of the answers to each item, among the answers that choose an option. `missing`
+    is the share of answers that choose no option.
     """
 
     shares: Mapping[str, Floats]
@@ -151,7 +153,7 @@ class _Items(RecordKey):
 def measure(
     scores: pd.DataFrame, *, margins: Mapping[str, float] | None = None, intervals: bool = True
 ) -> list[Record]:
-    """Compute the records of all models, parts and languages in a table of scores.
+    """Return a record for each measured value of all models, parts and languages in a table of scores.
 
     `margins` maps measure names to equivalence margins, which replace the default margins. If `intervals` is false,
     records have values but no intervals or tests.
@@ -174,7 +176,7 @@ def measure(
 
 
 def notes(scores: pd.DataFrame) -> list[str]:
-    """Return a sentence for each part in which all items have the same side as right answer; its bias is undefined."""
+    """Return a sentence for each part whose BBQ bias is undefined: the right answer has one role in all items."""
     sentences = []
     for names, rows in scores.groupby(["benchmark", "part", "language"], observed=True, sort=False):
         correct = set(rows["correct"].tolist())
@@ -210,7 +212,7 @@ def _build_items(rows: pd.DataFrame, key: RecordKey) -> _Items | None:
 
 
 def _build_refusal_records(rows: pd.DataFrame, key: RecordKey, intervals: bool) -> Iterator[Record]:
-    """Yield the records that compare refusals between the two right answers; there are none in ambiguous contexts."""
+    """Yield records that compare refusals between items whose right answer is the stereotype and the other items."""
     refusals = rows[rows["role"] == REFUSED].sort_values("item")
     refused, correct = 100.0 * refusals["score"].to_numpy(dtype=float), refusals["correct"].to_numpy(dtype=object)
     if key.part == AMBIGUOUS or not set(_SIDES) <= set(correct.tolist()) or not refused.any():
@@ -234,7 +236,7 @@ def _split_groups(items: _Items) -> Iterator[tuple[str, str, _Items]]:
             yield view, str(value), items.where(labels == value)
 
 
-# An estimate from the items of a group; None if it is not defined.
+# A function that returns an estimate from the items of a group, or None if the measure is not defined for them.
 _Estimator = Callable[[_Items], Estimate | None]
 
 
@@ -269,7 +271,7 @@ class _Group:
                 ratios.append((RIGHT_PERSON, _estimate_right_person, wrong, self.asked.correct))
             several = _estimate_named_share(items, "stereotype").n > 1
             for measure, estimator, lowest, highest in ratios:
-                why = None if several or not self.intervals else "a single answer names a person"
+                why = None if several or not self.intervals else "only one answer names a person"
                 yield from self.estimate(measure, estimator, lowest, highest, why=why, has_interval=several)
         if not items.chat:  # an item of a chat model has several answers, so a share between 0 and 1 is not a tie
             tied = np.maximum.reduce(list(items.shares.values())) < 1
@@ -290,7 +292,7 @@ class _Group:
 
     @property
     def sides(self) -> tuple[Labels, Labels]:
-        """The roles of the missing answers in the two worst cases of a bias: all against, or all for the stereotype."""
+        """The roles of missing answers in the two worst cases of a bias: all anti-stereotype, or all stereotype."""
         return self.all("anti-stereotype"), self.all("stereotype")
 
     def all(self, role: str) -> Labels:
@@ -353,7 +355,7 @@ def _estimate_right_person(items: _Items) -> Estimate:
 
 
 def _estimate_accuracy_difference(items: _Items, *, balanced: bool) -> Mean:
-    """Estimate the right answers where the stereotype is right minus those where the anti-stereotype is right.
+    """Estimate the rate of right answers where the stereotype is right, minus that where the anti-stereotype is right.
 
     If `balanced` is true, the two groups of items have the same weight; otherwise all items have the same weight.
     """
@@ -368,8 +370,9 @@ def _estimate_accuracy_difference(items: _Items, *, balanced: bool) -> Mean:
 def estimate_net_share(sign: Floats, correct: Labels, factors: Factors | None, *, ambiguous: bool) -> PairedMean:
     """Estimate BBQ bias: the weighted mean of `sign`, from -100 to 100.
 
-    In disambiguated contexts, the discordant items of McNemar's test are the wrong answers. If there are no wrong
-    answers, the interval contains the error rates with which n items can have no error by chance.
+    `sign` is the share of stereotypical answers minus that of anti-stereotypical answers, for each item. In
+    disambiguated contexts, the discordant items of McNemar's test are the wrong answers. If there are no wrong answers,
+    the interval contains the error rates with which n items can have no error by chance.
     """
     weights = weigh_by_answer(correct)
     codes = pd.factorize(correct)[0]

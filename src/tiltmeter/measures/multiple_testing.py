@@ -1,4 +1,4 @@
-"""Correction for multiple tests within test families."""
+"""Correction for multiple tests within test families (groups of tests that are corrected together)."""
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import TypeVar
@@ -42,7 +42,7 @@ def correct_detectable_effect(effect: float, df: float, tests: int) -> float:
 
 
 def group_indexes(entries: Iterable[Tested], key: Callable[[Tested], Hashable]) -> list[list[int]]:
-    """Return a list of entry indexes for each test family. Entries with equal `key` are one family.
+    """Return a list of indexes of `entries` for each test family; entries with equal `key` are one family.
 
     Families are in order of first appearance.
 

@@ -1,4 +1,4 @@
-"""The paired tests of `contrasts` for all pairs of many models at once, on items that all of them share.
+"""The paired tests of `contrasts` for all pairs of many models at once, on the items that all models answered.
 
 Ranks need a test for every pair of models: 19,900 tests for 200 models. The influence of an item is a linear function
 of its value, so one matrix product gives the variances of all differences. The p-values are equal to those of
@@ -28,7 +28,7 @@ _ROUNDING = 1e-24
 
 @dataclass(frozen=True, slots=True)
 class SharedItems:
-    """The strata, sides of strata and factors of the items that all models share (see `compute_contrast`)."""
+    """The strata, sides of strata and factors of the items that all models answered (see `compute_contrast`)."""
 
     labels: Labels | None = None
     sides: Labels | None = None
@@ -36,7 +36,7 @@ class SharedItems:
 
 
 def compute_distance_p_values(quantity: Quantity, values: Floats, items: SharedItems) -> Floats:
-    """Return a matrix with the p-value of each pair of models for equal distances from the ideal, not corrected.
+    """Return a matrix with the uncorrected p-value of each pair of models for equal distances from the ideal.
 
     `values` has a row for each model and a column for each item: the contributions to a measure that is one mean. Two
     means are equally far from the ideal if they are equal, or if they are on opposite sides of the ideal at the same
@@ -49,7 +49,7 @@ def compute_distance_p_values(quantity: Quantity, values: Floats, items: SharedI
 
 
 def compute_difference_p_values(quantity: Quantity, left: Floats, right: Floats, items: SharedItems) -> Floats:
-    """Return a matrix of two-sided p-values: row i of `left` is tested against row j of `right`."""
+    """Return a matrix of two-sided p-values; element (i, j) compares the means of `left[i]` and `right[j]`."""
     count = left.shape[1]
     strata = items.labels if quantity.values.weigh is not None else None
     weights = np.full(count, 1 / count)
@@ -108,7 +108,7 @@ def _compute_variances(
 def _compute_design_effects(
     left: Floats, right: Floats, codes: Codes, strata: Labels | None, independent: Floats
 ) -> tuple[Floats, Floats]:
-    """Return the design effect, at least 1, and the degrees of freedom of each difference for these clusters."""
+    """Return the design effect (at least 1) and degrees of freedom of each difference, for one factor (`codes`)."""
     sizes = np.bincount(codes)
     if len(sizes) < 2:
         return np.ones_like(independent), np.ones_like(independent)
@@ -147,7 +147,7 @@ def _compute_strata_variances(left: Floats, right: Floats, strata: Labels | None
 def _apply_mcnemar(
     tails: list[Floats], left: Floats, right: Floats, gaps: Floats, df: Floats, effect: Floats, *, clustered: bool
 ) -> list[Floats]:
-    """For each p-value, return the larger of the t-test's (`tails`) and McNemar's mid-P value, as in `PairedMean`."""
+    """Return the larger of each p-value of the t-test (`tails`) and of McNemar's mid-P test, as in `PairedMean`."""
     count = left.shape[1]
     differing = _sum_differences(left, right) / _PERCENT
     signed = gaps * count / _PERCENT
@@ -185,7 +185,7 @@ def _compute_mid_p(count: Floats, size: Floats) -> Floats:
 
 
 def _correct_skewness(tails: list[Floats], left: Floats, right: Floats, t: Floats, df: Floats) -> list[Floats]:
-    """For each p-value, return the larger of the t-test's with and without Hall's correction, as in `Mean`."""
+    """Return the larger of each t-test p-value without (`tails`) and with Hall's correction, as in `Mean`."""
     count = left.shape[1]
     ours, theirs = (rows - rows.mean(axis=1, keepdims=True) for rows in (left, right))
     squares = ((ours**2).sum(axis=1)[:, None] + (theirs**2).sum(axis=1)[None, :] - 2 * ours @ theirs.T) / count

@@ -1,4 +1,4 @@
-"""Rows over pooled parts: the records of their parts, and whether a row is judged part by part."""
+"""Rows of records over pooled parts of a benchmark, and rows whose parts are judged separately."""
 
 from collections.abc import Iterable, Sequence
 
@@ -16,15 +16,15 @@ def get_pooling_key(record: Record) -> PoolingKey:
 
 
 def is_pooled_from(pooled: Record, part: Record) -> bool:
-    """Return whether `part` is a record of a part of `pooled`, which has the same pooling key.
+    """Return whether `part` is the record of a single part in a pooled record with the same pooling key.
 
-    The protocol matters, because a run may contain the same part with the protocols `published/b` and `published/d`.
+    The protocols are compared, because a run may contain one part with the protocols `published/b` and `published/d`.
     """
     return part.part != OVERALL and part.protocol in pooled.protocol.split(" + ")
 
 
 def find_divided_rows(records: Iterable[Record]) -> set[PoolingKey]:
-    """Return the pooling keys of the rows that are judged part by part, because a pooled number would hide something.
+    """Return the pooling keys of the rows whose parts are judged separately, because a pooled value would mislead.
 
     These are rows whose parts contradict each other, and rows with both interpretable and uninterpretable parts.
     """
@@ -38,10 +38,10 @@ def find_divided_rows(records: Iterable[Record]) -> set[PoolingKey]:
 
 
 def find_unreliable_verdict(record: Record, records: Sequence[Record]) -> Verdict | None:
-    """Return the verdict because of which a value cannot be ordered, or None.
+    """Return the unreliable verdict that forbids ranking the value of a record; None if the value can be ranked.
 
-    It is the verdict on the record itself, or the verdict on its row among `records`. Measures that are not about bias,
-    such as LMS, can always be ordered.
+    This is the verdict on the record itself, or on a primary measure of its row in `records`. Values of measures that
+    are not about bias, such as LMS, can always be ranked.
     """
     if not get_measure(record.measure).is_about_bias:
         return None

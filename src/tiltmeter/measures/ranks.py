@@ -27,7 +27,7 @@ def compute_average_ranks(values: Floats) -> Floats:
     >>> compute_average_ranks(np.array([0.3, 0.1, 0.3])).tolist()
     [2.5, 1.0, 2.5]
     """
-    from scipy.stats import rankdata  # takes a second to import
+    from scipy.stats import rankdata  # imported here because this takes a second
 
     ranks: Floats = rankdata(values)
     return ranks

@@ -29,18 +29,18 @@ class Record:
     """One value of a measure in a run.
 
     `view` tells how the items are grouped (all items, by bias type, by target term, …), and `group` is the name of the
-    group. `n` is the number of items. `factor` is the factor that dominates the standard error (see `standard_errors`),
-    `clusters` is its number of clusters, `design_effect` is the variance divided by that of independent items, and `df`
-    are the degrees of freedom of the standard error. `low` and `high` are the ends of the 95% interval; if there is no
-    interval, `why` is the reason. `p_value` is the p-value of the test against `ideal`, and `p_adjusted` is this
-    p-value corrected by Holm's method for a test family of `tests` tests, and for the number of `looks` at growing
-    samples (None if looks are not counted). `p_equivalence` tests that the true value is within `margin` of the ideal,
-    `p_beyond` that it is beyond the margin; both are corrected too. `detectable` is the minimum detectable effect with
-    a power of 80%; for ratios, it is the logarithm of the effect. `family` is the answer type (likelihood,
-    next-sentence, …), `kind` the kind of model (masked, causal, …). `label` is the name of the group for display, if
-    the data contain such a name. If answers are missing, `missing` is their share (0 to 1), and `lowest_possible` and
-    `highest_possible` are the values of the measure if all missing answers were on the one or the other side; the
-    p-values are then the largest over these cases.
+    group. `n` is the number of items. `factor` is the factor (such as the target terms that items share) that dominates
+    the standard error, `clusters` is the number of its clusters, `design_effect` is the variance divided by that of
+    independent items, and `df` are the degrees of freedom of the standard error. `low` and `high` are the ends of the
+    95% interval; if there is no interval, `why` is the reason. `p_value` is the p-value of the test against `ideal`.
+    `p_adjusted` is this p-value corrected by Holm's method for a test family of `tests` tests, and for the number of
+    `looks` (tests of growing samples; None if looks are not counted). `p_equivalence` tests that the true value is
+    within `margin` of the ideal, `p_beyond` that it is beyond the margin; both are corrected too. `detectable` is the
+    minimum detectable effect with a power of 80%; for ratios, it is the logarithm of the effect. `family` is the answer
+    type (likelihood, next-sentence, …), `kind` the kind of model (masked, causal, …). `label` is the name of the group
+    for display, if the data contain such a name. If answers are missing, `missing` is their share (0 to 1), and
+    `lowest_possible` and `highest_possible` are the values of the measure if all missing answers were on one or the
+    other side; the p-values are then the largest over these cases.
     """
 
     model: str
@@ -84,7 +84,7 @@ class Record:
         return None if self.low is None or self.high is None else (self.low, self.high)
 
     def __post_init__(self) -> None:
-        # NaN is replaced by None, because JSON has no NaN.
+        # JSON has no NaN; None replaces missing numbers.
         for name in _NUMBERS:
             number = getattr(self, name)
             if number is not None and not math.isfinite(number):
@@ -102,12 +102,12 @@ class Record:
 COLUMNS: tuple[str, ...] = tuple(field.name for field in fields(Record))
 _NUMBERS = tuple(field.name for field in fields(Record) if field.type in (float, float | None))
 _COUNTS = tuple(field.name for field in fields(Record) if field.type in (int, int | None))
-# Columns that the files of older versions do not have.
+# Columns that measures.json may lack if an older version of Tiltmeter wrote it.
 _ADDED = ("missing", "lowest_possible", "highest_possible", "looks", "factor", "df", "design_effect")
 _TEXTS = tuple(field.name for field in fields(Record) if field.type is str)
 _TEXTS_OR_NONE = tuple(field.name for field in fields(Record) if field.type == str | None)
 
-# The columns of a table of scores that identify model, data and protocol.
+# The columns of a table of scores that identify the model, the part of the data and the protocol.
 KEY_COLUMNS = ("model", "benchmark", "part", "language", "protocol")
 
 
@@ -128,7 +128,7 @@ class RecordKey:
 
 
 def split_by_key(scores: pd.DataFrame) -> Iterator[tuple[RecordKey, pd.DataFrame]]:
-    """Yield each key with its rows of a table of scores; keys are in order of first appearance."""
+    """Yield each key in a table of scores with its rows, in order of first appearance."""
     for names, rows in scores.groupby(list(KEY_COLUMNS), observed=True, sort=False):
         yield RecordKey(*map(str, names)), rows
 
@@ -220,18 +220,18 @@ def build_estimate_record(
 
 
 def get_row_key(record: Record) -> tuple[str, ...]:
-    """Return the key that all records of one row share."""
+    """Return the key that all records of one row share: the records for the same data and group of items."""
     return (record.model, record.benchmark, record.language, record.part, record.protocol, record.view, record.group)
 
 
 def get_parts_key(record: Record) -> tuple[str, ...]:
-    """Return the key that the records of single parts and of the pooled parts share."""
+    """Return the key that a record over pooled parts and the records of the single parts share."""
     protocol = get_base_protocol(record.protocol)
     return record.model, record.benchmark, record.language, protocol, record.view, record.group, record.measure
 
 
 def get_base_protocol(protocol: str) -> str:
-    """Return the protocol without the scoring case (such as `/d`); for pooled parts, the protocol of the first part.
+    """Return the protocol without the suffix of a scoring case, such as `/d`; for pooled parts, that of the first part.
 
     >>> get_base_protocol("published/d"), get_base_protocol("published + published/d")
     ('published', 'published')

@@ -10,14 +10,14 @@ from tiltmeter.errors import DataError
 
 
 def require_columns(scores: pd.DataFrame, names: Iterable[str]) -> None:
-    """Raise an error if the table lacks one of these columns."""
+    """Raise an error if a table of scores lacks one of these columns."""
     missing = [name for name in names if name not in scores.columns]
     if missing:
         raise DataError(f"The table of scores has no column {', '.join(missing)}.")
 
 
 def require_values(scores: pd.DataFrame, names: Iterable[str]) -> None:
-    """Raise an error if the table lacks one of these columns, or if a row has no value in one of these columns."""
+    """Raise an error if a table of scores lacks one of these columns, or if a row has no value in one of them."""
     names = list(names)
     require_columns(scores, names)
     for name in names:
@@ -32,7 +32,7 @@ def require_finite_scores(scores: pd.DataFrame) -> None:
 def require_single_scores(scores: pd.DataFrame, names: Iterable[str]) -> None:
     """Raise an error if two rows have the same values in these columns."""
     names = list(names)
-    reject_rows(scores, scores.duplicated(names), f"is the second one with the same {', '.join(names)}")
+    reject_rows(scores, scores.duplicated(names), f"is the second score with the same {', '.join(names)}")
 
 
 def reject_rows(rows: pd.DataFrame, is_bad: "NDArray[np.bool_] | pd.Series[bool]", problem: str) -> None:

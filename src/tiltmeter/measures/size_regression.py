@@ -1,4 +1,4 @@
-"""Slopes of a measure by the size of models, within model families."""
+"""Slopes of a measure by model size (logarithm of the number of parameters), within model families."""
 
 from dataclasses import dataclass
 
@@ -17,7 +17,7 @@ from tiltmeter.measures.estimates import Mean, PairedMean, compute_two_sided_p
 from tiltmeter.measures.factors import Factors, Labels
 from tiltmeter.measures.standard_errors import Floats
 
-# An interval over models needs a regression over models with at least this many degrees of freedom.
+# An interval for models like these needs a regression over models with at least this number of degrees of freedom.
 FEWEST_DF = 3
 
 
@@ -48,7 +48,7 @@ def estimate_slope(
     *,
     preference: bool = False,
 ) -> Slope | None:
-    """Estimate the slope of a measure by `sizes` (log10) within model families; return None if items do not vary.
+    """Estimate the slope of a measure by model size (log10) within families; None if the slopes of items do not vary.
 
     `answers` has a row for each model and a column for each item. `weights` are the weights of the items in the
     measure. The slope of the measure is the weighted mean of the slopes of the items. If `preference` is true, answers

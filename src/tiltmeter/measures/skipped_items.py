@@ -1,7 +1,7 @@
 """Worst-case bounds over the items of a run that have no score, for example because they are too long for the model.
 
-Their strata are not known here, so each skipped item counts as much as an average item. Measures without bounds, such
-as g_s and S_JSD, have no worst case.
+The strata of skipped items are not known here, so each of them counts as much as an average item. Measures without
+bounds, such as g_s, have no worst case.
 """
 
 from collections.abc import Iterable, Mapping
@@ -17,7 +17,7 @@ PartKey = tuple[str, str, str, str]
 
 
 def widen_for_skipped_items(records: Iterable[Record], skipped: Mapping[PartKey, int]) -> list[Record]:
-    """Return the records with the worst cases of skipped items; `skipped` counts these items by part."""
+    """Return the records with the worst cases of skipped items; `skipped` maps parts to numbers of skipped items."""
     return [
         _widen(record, count) if (count := _count_skipped(record, skipped)) and _is_tested(record) else record
         for record in records

@@ -19,7 +19,7 @@ from tiltmeter.measures.factors import Codes, Factors, Labels
 
 Floats = NDArray[np.float64]
 
-# The variance of a factor with fewer clusters is unknown, so no verdict generalises over it.
+# With fewer clusters, the variance between the clusters of a factor cannot be estimated, so the verdict is "too few".
 FEWEST_CLUSTERS = 5
 # Variances below this number are rounding errors and count as zero.
 _ROUNDING = 1e-24
@@ -76,7 +76,7 @@ def compute_standard_error(
 def _compute_clustered_error(
     name: str, codes: Codes, independent: StandardError, influence: Floats, strata: Labels | None
 ) -> StandardError:
-    """Return the standard error for the clusters of one factor, at least that of independent items."""
+    """Return the standard error for the clusters of one factor; it is at least that of independent items."""
     sizes = np.bincount(codes)
     count = len(sizes)
     if count < 2:
@@ -97,9 +97,9 @@ def get_cluster_strata(codes: Codes, strata: Labels) -> Labels:
 def compute_cluster_df(sizes: Floats, effects: Floats) -> Floats:
     """Return the degrees of freedom of the cluster-robust variance of a mean (Bell and McCaffrey 2002).
 
-    `sizes` are the numbers of items of the clusters, and `effects` design effects. The variance of the sum of a cluster
-    with n items is assumed to be proportional to n + correlation * n * (n - 1). The correlation follows from the design
-    effect.
+    `sizes` are the numbers of items of the clusters, and `effects` are design effects. The variance of the sum of a
+    cluster with n items is assumed to be proportional to n + correlation * n * (n - 1). The correlation follows from
+    the design effect.
 
     >>> compute_cluster_df(np.array([10.0, 10.0, 10.0]), np.array([4.0])).round(1).tolist()
     [2.0]

@@ -42,8 +42,8 @@ _ABOUT = {"feminine": "women", "masculine": "men"}
 def weigh_by_stereotype(labels: Labels, sides: Labels | None = None) -> Floats:
     """Return the weight of each item in the mean over stereotypes about men minus the mean over those about women.
 
-    `labels` are the stereotypes of the items. `sides` are the sides of these stereotypes; GEST stereotypes do not need
-    it.
+    `labels` are the stereotypes of the items. `sides` are the sides of these stereotypes, or None if all stereotypes
+    are in GEST.
 
     >>> weigh_by_stereotype(np.array([4, 17], dtype=object), np.array([None, "masculine"], dtype=object)).tolist()
     [-1.0, 1.0]
@@ -80,7 +80,7 @@ def weigh_sides(is_male: NDArray[np.bool_], male: float, female: float) -> Float
 def compute_random_error(values: Floats, is_male: NDArray[np.bool_]) -> StandardError | None:
     """Return the standard error of the difference of the sides' means if the stereotypes are a random sample (Welch).
 
-    `values` has one value for each stereotype. Return None if there are too few stereotypes or they do not vary.
+    `values` has one value for each stereotype. Return None if there are too few stereotypes or all have the same value.
     """
     if min(int(is_male.sum()), int((~is_male).sum())) < FEWEST_STEREOTYPES:
         return None
@@ -140,7 +140,7 @@ class StereotypeTable:
         return cls(frozenset(number for number, side in sides.items() if side == MASCULINE), names)
 
     def label(self, number: int) -> str | None:
-        """Return the number and name of a stereotype for display; None if it has no name."""
+        """Return the number and name of a stereotype as text for display; None if the stereotype has no name."""
         return f"{number} {self.names[number]}" if number in self.names else None
 
 
@@ -170,7 +170,7 @@ def describe_one_sided_data(scores: pd.DataFrame, measure: str) -> list[str]:
         if len(set(sides.values())) == 1:
             (side,) = set(sides.values())
             notes[
-                f"{measure} of {model} on {benchmark}:{language} is not defined: all items that it scored are for "
+                f"{measure} of {model} on {benchmark}:{language} is not defined: all items with a score are for "
                 f"stereotypes about {_ABOUT[side]}, and {measure} compares those about men with those about women."
             ] = None
     return list(notes)

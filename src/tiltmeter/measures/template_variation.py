@@ -97,7 +97,7 @@ def build_spread_measure(measure: Measure) -> Measure:
     return Measure(
         measure.template_spread,
         f"{distance} {measure.name} of another template may differ from the mean over templates: two standard "
-        f"deviations between templates, beyond chance; {1 if measure.ratio else 0} if all agree",
+        f"deviations between templates, without sampling noise; {1 if measure.ratio else 0} if all templates agree",
         ratio=measure.ratio,
         digits=measure.digits,
         unit=measure.unit,

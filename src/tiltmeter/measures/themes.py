@@ -58,10 +58,10 @@ def _build_pattern(words: tuple[str, ...]) -> re.Pattern[str]:
 
 
 def list_theme_contrasts(scores: pd.DataFrame, items: Iterable[tuple[str, str, str]]) -> list[ThemeContrast]:
-    """Compare the given items with all other items, for each model, benchmark, part, language and side.
+    """Compare the items in `items` with all other items, for each model, benchmark, part, language and side.
 
-    `items` contains a tuple (benchmark, language, id) for each given item. Items without a stereotype, such as those of
-    WinoBias, are ignored.
+    `items` contains tuples (benchmark, language, id). Items without a stereotype, such as those of WinoBias, are
+    ignored.
     """
     chosen = set(items)
     scores = scores[scores["stereotype"].notna()]

@@ -1,4 +1,4 @@
-"""Rules of validity: conditions that a row of measures must meet for its verdict to be interpreted."""
+"""Validity rules: conditions that the measures of a row must meet so that its verdict can be interpreted."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ Row = Mapping[str, "Record"]
 UNKNOWN = "items with unknown tokens"
 ALL_ZERO = "items with all scores 0"
 _UNREADABLE = {UNKNOWN: "have tokens that the model does not know", ALL_ZERO: "have only scores of 0"}
-# These measures are computed over all items of a portion. Their validity rules also apply to each group of the portion.
+# These measures are computed over all items of a part of a benchmark, but validity rules apply them to each group too.
 PORTION_MEASURES = (UNKNOWN, ALL_ZERO)
 MAX_TIES = 0.2
 MAX_UNKNOWN = 0.1
@@ -21,7 +21,7 @@ MAX_UNKNOWN = 0.1
 
 @dataclass(frozen=True, slots=True)
 class ValidityRule:
-    """A rule that a row must pass to be interpreted.
+    """A rule that a row (records by measure name) must pass to be interpreted.
 
     `check(row)` returns the reason why the row cannot be interpreted, or None if it can. `violation` describes a
     violation as a clause for the method section of reports.
@@ -32,7 +32,7 @@ class ValidityRule:
 
 
 def limit_ties(share: float) -> ValidityRule:
-    """Build the rule that at most this share of the items may be ties."""
+    """Build the validity rule that at most this share of the items may be ties (equal scores)."""
 
     def rule(row: Row) -> str | None:
         ties = row.get("ties")
@@ -44,7 +44,7 @@ def limit_ties(share: float) -> ValidityRule:
 
 
 def require_above_chance(measure: str, chance: float, widest: float) -> ValidityRule:
-    """Build the rule that a measure must be significantly above chance, unless its interval is wider than `widest`."""
+    """Build the rule that a measure must be significantly above chance; intervals wider than `widest` always pass."""
 
     def rule(row: Row) -> str | None:
         record = row.get(measure)
@@ -61,7 +61,7 @@ def require_above_chance(measure: str, chance: float, widest: float) -> Validity
 
 
 def limit_unknown_tokens(share: float) -> ValidityRule:
-    """Build the rule that at most this share of the items may have unknown tokens, no tokens, or only scores of 0."""
+    """Build the validity rule that at most this share of items may have unknown tokens or only scores of 0."""
 
     def rule(row: Row) -> str | None:
         unreadable = [(row[name], words) for name, words in _UNREADABLE.items() if name in row]

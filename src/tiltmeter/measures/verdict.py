@@ -19,14 +19,14 @@ KINDS: tuple[VerdictKind, ...] = (
     "no bias",
     "inconclusive",
 )
-# A value with a verdict of one of these kinds has no place in an order: see `Verdict.is_reliable`.
+# A value with a verdict of one of these kinds cannot be ranked: see `Verdict.is_reliable`.
 UNRELIABLE_KINDS: tuple[VerdictKind, ...] = ("not interpretable", "contradictory")
 _SIDES, _SIZES = ("towards", "against", "none"), ("", "within", "beyond")
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The verdict on a measure.
+    """The verdict on one value of a measure.
 
     `side` and `size` describe a significant bias. `side` tells whether it is towards or against stereotypes. `size` is
     "within" if it is significantly within the margin, "beyond" if it is significantly beyond the margin, otherwise "".
@@ -57,7 +57,7 @@ class Verdict:
 
     @property
     def is_reliable(self) -> bool:
-        """Whether the value can be ordered: be closer to the ideal than another value, have a rank, or be the best.
+        """Whether the value can be compared: have a rank, be the best value, or be closer to the ideal than another.
 
         Comparisons, ranks, boards, gates and exports all use this property.
         """

@@ -40,7 +40,7 @@ from tiltmeter.measures.verdict import Verdict, VerdictDirection
 
 ALPHA = 0.05
 
-# Which tests are corrected together: those of one portion, view and measure, or all tests of a run.
+# Which tests are corrected together: those of one model, part, language, view and measure, or all tests of a run.
 Families = Literal["portion", "run"]
 PORTION: Families = "portion"
 WHOLE_RUN: Families = "run"
@@ -81,8 +81,9 @@ def assign_verdicts(
 def decide_verdict(record: Record, row: Row, parts: Sequence[Record] = (), uninterpretable_part: str = "") -> Verdict:
     """Decide the verdict on a record with corrected p-values.
 
-    `row` is the row of the record. If the record is over pooled parts, `parts` are the records of the single parts, and
-    `uninterpretable_part` is a clause that names a part that cannot be interpreted, if there is one.
+    `row` contains the record and the other records of its row. If the record is over pooled parts, `parts` are the
+    records of the single parts, and `uninterpretable_part` is a clause that names a part that cannot be interpreted, if
+    there is one.
     """
     measure = get_measure(record.measure)
     margin = record.margin or measure.margin or 0.0
@@ -112,7 +113,7 @@ def decide_verdict(record: Record, row: Row, parts: Sequence[Record] = (), unint
 
 
 def _group_by_row(records: Iterable[Record]) -> dict[tuple[str, ...], dict[str, Record]]:
-    """Return the records of each row by measure; rows of groups also get the `PORTION_MEASURES` of their portion."""
+    """Return the records of each row by measure; rows of groups also get the `PORTION_MEASURES` over all items."""
     rows: dict[tuple[str, ...], dict[str, Record]] = {}
     for record in records:
         rows.setdefault(get_row_key(record), {})[record.measure] = record
@@ -151,7 +152,7 @@ def _drop_tests(record: Record) -> Record:
 
 
 def count_test_families(records: Iterable[Record], families: Families = PORTION) -> int:
-    """Return the number of test families in which the records can make a claim."""
+    """Return the number of test families (tests that are corrected together) among the records with a verdict."""
     return len({_get_test_family(record, families) for record in records if record.verdict and record.tests})
 
 
@@ -210,7 +211,7 @@ def _find_contradiction(record: Record, row: Row, parts: Sequence[Record]) -> st
 
 
 def _correct_over_parts(parts: Sequence[Record]) -> list[Record]:
-    """Return the parts with p-values corrected over the parts, because their contradiction is one claim."""
+    """Return the records of parts with p-values corrected for the number of parts (Holm)."""
     p_values = adjust_holm([1.0 if part.p_adjusted is None else part.p_adjusted for part in parts])
     return [replace(part, p_adjusted=p_value) for part, p_value in zip(parts, p_values, strict=True)]
 
@@ -255,7 +256,7 @@ def describe_missing_share(record: Record) -> str:
     number = get_measure(record.measure).number
     return (
         f"{record.missing:.{0 if record.missing >= 0.01 else 1}%} of the answers are missing, and with all of them on "
-        f"one side {record.measure} is from {number(record.lowest_possible)} to {number(record.highest_possible)}"
+        f"one side {record.measure} would be {number(record.lowest_possible)} or {number(record.highest_possible)}"
     )
 
 
@@ -271,6 +272,6 @@ def _describe_detectable_bias(record: Record) -> str:
 
 def _describe_correction(record: Record) -> str:
     tests = f"{record.tests} tests" if record.tests and record.tests > 1 else ""
-    looks = f"{record.looks} looks" if record.looks and record.looks > 1 else ""
+    looks = f"{record.looks} looks at growing samples" if record.looks and record.looks > 1 else ""
     corrected = " and ".join(filter(None, (tests, looks)))
     return f", corrected for {corrected}" if corrected else ""

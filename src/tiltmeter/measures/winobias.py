@@ -33,18 +33,18 @@ from tiltmeter.measures.score_checks import require_columns, require_finite_scor
 from tiltmeter.measures.standard_errors import compute_standard_error
 
 GENDERS = ("male", "female")
-# The part used in the paper.
+# The part of WinoBias that the paper compares with GEST.
 COMPARED = "type1-test"
 
 MEASURES = GEST_MEASURES
 
-# Roles and columns that a table of scores needs.
+# This module measures only tables of scores that have these roles (values of the column `role`) and these columns.
 NEEDS_ROLES: tuple[str, ...] = ("log_ratio",)
 NEEDS_COLUMNS: tuple[str, ...] = ("occupation_gender",)
 
 _COLUMNS = (*KEY_COLUMNS, "item", "score", "occupation_gender")
-# The logarithm of each rate is a weighted sum of two means: of the log ratios of men's and of women's occupations.
-# These are the weights.
+# The logarithm of each rate is a weighted sum of two means: the mean log ratio of men's occupations and that of women's
+# occupations. These are the weights.
 _RATES = {"g_s": (1, -1), "q_m": (1, 0), "q_f": (0, 1)}
 _SCALES = (("all", 1.0, ""), (AS_PUBLISHED, 1 / math.log(10), f" {AS_PUBLISHED}"))
 
@@ -56,7 +56,7 @@ def measure(
     intervals: bool = True,
     resamples: int = RESAMPLES,
 ) -> list[Record]:
-    """Compute the records of all models and parts in a table of scores.
+    """Return a record for each measured value of all models and parts in a table of scores.
 
     `margins` maps measure names to equivalence margins, which replace the default margins. If `intervals` is false or
     `resamples` is 0, records have values but no intervals or tests.
@@ -74,7 +74,7 @@ def measure(
 
 @dataclass(frozen=True, slots=True)
 class _Occupations(RecordKey):
-    """One model on one part in one language."""
+    """One model on one part of WinoBias in one language."""
 
     def records(self, rows: pd.DataFrame, margins: Mapping[str, float], resamples: int) -> Iterator[Record]:
         sides = [rows["score"][rows["occupation_gender"] == gender].to_numpy(dtype=float) for gender in GENDERS]
@@ -106,7 +106,7 @@ class _Occupations(RecordKey):
 
 
 def _estimate_rate(rows: pd.DataFrame, male_sign: int, female_sign: int) -> Ratio:
-    """Estimate a rate. The genders of occupations are strata."""
+    """Estimate g_s, q_m or q_f from its weights in `_RATES`; the genders of occupations are strata."""
     if not male_sign or not female_sign:
         rows = rows[rows["occupation_gender"] == (GENDERS[0] if male_sign else GENDERS[1])]
     scores, male = rows["score"].to_numpy(dtype=float), (rows["occupation_gender"] == GENDERS[0]).to_numpy()
@@ -170,7 +170,7 @@ def compute_validity(
             f"{len(pairs)} models have both g_s on gest and on winobias/{part}, but an interval of the correlation "
             "needs at least 4; run more models on both benchmarks."
         )
-    from scipy.stats import pearsonr  # takes a second to import
+    from scipy.stats import pearsonr  # imported here because this takes a second
 
     gest, winobias = zip(*((on_gest.value, on_winobias.value) for on_gest, on_winobias in pairs.values()), strict=True)
     correlation = pearsonr(gest, winobias)

@@ -37,7 +37,7 @@ MOST_UNTOLD = 20.0
 # With fewer sentence pairs than this number, the word alignment is not reliable.
 FEW_PAIRS = 1000
 POINTS = (-100.0, 100.0)
-# What sentences share: their noun, and the sentence without its pronouns.
+# Columns with labels that several sentences share: the noun (`entity`), and the sentence without its pronouns.
 FACTORS = ("entity", "template")
 weigh_pro_anti = partial(weigh_difference, first=PRO, second=ANTI)
 
@@ -90,7 +90,7 @@ DELTA_G = Measure(
 )
 ACC = Measure(
     "WinoMT acc",
-    "the share of people whose noun has their gender in the translation; a gender that is not recognised is wrong",
+    "the share of people whose noun has their gender in the translation; an unrecognised gender counts as wrong",
     ideal=100.0,
     bounds=PERCENT,
     unit="%",
@@ -105,10 +105,16 @@ F1 = {
     )
     for gender in (MALE, FEMALE)
 }
-UNTOLD = Measure("untold", "the share of nouns whose gender is not recognised", ideal=0.0, bounds=PERCENT, unit="%")
+UNTOLD = Measure(
+    "untold",
+    "the share of nouns whose gender in the translation is not recognised",
+    ideal=0.0,
+    bounds=PERCENT,
+    unit="%",
+)
 MEASURES = (DELTA_S, DELTA_G, ACC, *F1.values(), UNTOLD)
 
-# Roles and columns that a table of scores needs.
+# This module measures only tables of scores that have these roles (values of the column `role`) and these columns.
 NEEDS_ROLES: tuple[str, ...] = (RIGHT, *READ.values())
 NEEDS_COLUMNS: tuple[str, ...] = ("gender", "entity", "stereotypical")
 
@@ -122,7 +128,7 @@ class _F1:
 
 
 def compute_f1(read: Floats, is_gender: Floats) -> _F1 | None:
-    """Compute the F1 score of a gender; return None if all indicators are 0.
+    """Compute the F1 score of a gender; return None if neither an item nor a translation has this gender.
 
     `read` has 1 for each item whose translation has this gender, `is_gender` 1 for each item whose true gender it is.
     """
@@ -150,10 +156,10 @@ def _estimate_share(values: Floats, factors: Factors | None, strata: Labels) -> 
 
 @dataclass(frozen=True, slots=True)
 class _People(RecordKey):
-    """One translation system in one language."""
+    """One translation system on one part of WinoMT in one language."""
 
     def records(self, rows: pd.DataFrame, margin: float | None, *, intervals: bool) -> Iterator[Record]:
-        """Yield the records of items; `rows` has a row for each item and a column for each role."""
+        """Yield the records of all measures; `rows` has a row for each item and a column for each role."""
         factors, strata = read_factors(rows, FACTORS), get_strata(rows)
         right = 100 * rows[RIGHT].to_numpy(dtype=float)
         genders = {
@@ -214,7 +220,7 @@ class _People(RecordKey):
 def measure(
     scores: pd.DataFrame, *, margins: Mapping[str, float] | None = None, intervals: bool = True
 ) -> list[Record]:
-    """Compute the records of all translation systems and languages in a table of scores.
+    """Return a record for each measured value of all translation systems and languages in a table of scores.
 
     `margins` maps measure names to equivalence margins, which replace the default margins. If `intervals` is false,
     records have values but no intervals or tests.
@@ -236,14 +242,16 @@ def _validate_roles(table: pd.DataFrame, model: str) -> None:
     bad = ~np.isin(values, (0.0, 1.0)).all(axis=1) | (values[:, 1:].sum(axis=1) > 1)
     if bad.any():
         item = table[bad].iloc[0]["item"]
-        raise DataError(f"The scores of {model} for item {item} must be 0 or 1, with at most one gender.")
+        raise DataError(
+            f"The scores of {model} for item {item} must be 0 or 1, and at most one gender may have the score 1."
+        )
 
 
 def notes(scores: pd.DataFrame) -> list[str]:
     """Return a sentence for each data set with too few sentences for a reliable word alignment."""
     return [
-        f"{names[0]}:{names[1]} has {rows['item'].nunique():,} translations; words are not aligned reliably with fewer "
-        f"than {FEW_PAIRS:,}."
+        f"{names[0]}:{names[1]} has {rows['item'].nunique():,} translations; words are not reliably aligned with fewer "
+        f"than {FEW_PAIRS:,} translations."
         for names, rows in scores.groupby(["benchmark", "language"], observed=True, sort=False)
         if rows["item"].nunique() < FEW_PAIRS
     ]
