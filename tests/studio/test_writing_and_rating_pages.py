@@ -66,7 +66,7 @@ def test_rating_is_blind_first(clients: tuple[TestClient, TestClient]) -> None:
     for step in ("", "x", "9", "-1"):
         assert htmx(ida, f"/review/rated?{P}", {**rated, "step": step}).status_code == 400
     answer = htmx(ida, f"/review/rated?{P}", rated).text
-    assert "w-1 is rated 2" in answer
+    assert "Your rating of w-1 is stored: step 2" in answer
     assert re.search("Written about.*tidy", answer)
     refused = htmx(ida, f"/review/rate/undo?{P}")
     assert refused.status_code == 400

@@ -44,7 +44,7 @@ def main(folder: Path) -> int:
             (folder / QUEUED).unlink()
             try:
                 state, sentence = _run_job(folder)
-            except KeyboardInterrupt:  # the interrupt arrived while another exception was handled
+            except KeyboardInterrupt:  # the interrupt arrived while `_run_job` handled another exception
                 state, sentence = "stopped", _STOPPED
             _write_outcome(folder, state, sentence)
             return 0
@@ -81,7 +81,7 @@ def _watch_for_stop(folder: Path, ended: threading.Event) -> None:
     _interrupt()
     if not ended.wait(_PATIENCE):
         _write_outcome(folder, "stopped", _STOPPED)
-        os._exit(0)  # no stored answers are lost, because each batch is one transaction
+        os._exit(0)  # no stored answers are lost, because each batch of answers is one transaction
 
 
 def _interrupt() -> None:
@@ -149,7 +149,7 @@ def _compute_timings(request: RunRequest, result: "Result", progress: ProgressFi
             asking_seconds=stage.ended - asked_from,
             end_seconds=now - progress.stages[-1].ended,
         )
-        # A model with a next-sentence head has two stages, so its timings are combined.
+        # A model with a next-sentence head is measured in two stages, whose timings are combined.
         timings[name] = timings[name].combine_with(timing) if name in timings else timing
     return list(timings.values())
 

@@ -9,7 +9,7 @@ from tiltmeter.models.checkpoint import ADAPTER_CONFIG, CONFIG, EMBEDDED, find_c
 from tiltmeter.models.scheme import find_scheme
 from tiltmeter.studio.studio_workspace import StudioWorkspace
 
-# The protocols of model servers, with the descriptions that the form shows.
+# The protocols of model servers, with the descriptions that the page "New run" shows.
 ENDPOINTS = {
     "openai": "completions with log-probabilities (for example vLLM)",
     "sglang": "log-probabilities of SGLang",
