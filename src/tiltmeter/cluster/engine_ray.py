@@ -21,8 +21,8 @@ from tiltmeter.cluster.plan_cells import ModelCells
 from tiltmeter.cluster.prefetch import NOTHING, PrefetchedFiles
 from tiltmeter.errors import UsageError
 
-# Maximum number of restarts of a task whose worker or node was lost. It is limited, because a job may exhaust the
-# memory each time.
+# Maximum number of restarts of a task whose worker or node was lost. The number is limited, because a job may need more
+# memory than the node has, and would be lost each time.
 RETRIES = 20
 # Seconds between cancelling tasks and killing them.
 _PATIENCE = 20.0
@@ -121,7 +121,7 @@ class RayEngine:
         )
 
     def is_started(self, _entry: ModelCells) -> bool:
-        """Return False, because no task of an earlier command is still running: tasks end with their command."""
+        """Return False: no task of an earlier command is still running, because tasks end with the command."""
         return False
 
     def take_ended_jobs(self) -> Iterator[tuple[ModelCells, JobOutcome]]:
@@ -196,7 +196,7 @@ def _reject_unreachable(address: str) -> None:
 
 
 def _format_error(error: BaseException) -> str:
-    """Return the type and the first line of an error as text."""
+    """Return the type of an error and the first line of its message."""
     first, *_ = [*str(error).strip().splitlines(), ""]
     return f"{type(error).__name__}: {first[:200]}"
 

@@ -1,7 +1,7 @@
 """The engine that submits jobs to Slurm with the library submitit; jobs with equal resources form one job array.
 
 Slurm sends a signal to a job before the job's time limit. Submitit then queues the job again, and the job reuses its
-stored answers. With `cluster="local"`, submitit runs the jobs as processes without Slurm; this is for tests.
+stored answers. With `cluster="local"`, which is for tests, submitit runs the jobs as processes without Slurm.
 """
 
 import getpass
@@ -188,7 +188,7 @@ class SlurmEngine:
         return outcome
 
     def _is_gone(self, number: str, waiting: Mapping[str, str] | None, entry: ModelCells) -> bool:
-        """Return whether a job was neither in the queue nor running for a while; False if Slurm does not respond."""
+        """Return whether a job was neither in the queue nor running for 10 seconds; False if Slurm does not respond."""
         now = time.monotonic()
         if waiting is None or number in waiting or is_held(entry.folder):
             self._seen[number] = now
@@ -236,9 +236,9 @@ class SubmittedJob(NamedTuple):
 
 
 def read_submitted_job(entry: ModelCells) -> SubmittedJob | None:
-    """Return the last job of a model that was submitted to Slurm.
+    """Return the job of a model that was last submitted to Slurm, from a file that was written at the submission.
 
-    Returns None if there is no such file, because the end of the job was already processed, or if the file is damaged.
+    Return None if the file is damaged or missing; the file is deleted when the end of the job has been processed.
     """
     with suppress(TiltmeterError, KeyError, TypeError, ValueError):
         values = read_json(entry.folder / SUBMITTED)

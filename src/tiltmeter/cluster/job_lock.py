@@ -3,7 +3,7 @@
 The file contains the machine and the process id of its owner. The owner updates the modification time of the file every
 few seconds; this is the heartbeat. For processes on the owner's machine, the lock is held while the owner exists. For
 processes on other machines, the lock is lost if the modification time does not change for a minute. They must wait for
-a change, because the clocks of machines may differ, so an old modification time proves nothing.
+a change: the clocks of machines may differ, so an old modification time does not prove that the owner has ended.
 """
 
 import json
@@ -62,7 +62,7 @@ class LockHolder:
 
     @property
     def is_alive(self) -> bool:
-        """Return whether the owner's process exists on this machine; a new process with the same id does not count."""
+        """Return whether the owner's process runs on this machine; a new process with the same id does not count."""
         try:
             pid = int(self.values["pid"])
             ended = psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
@@ -119,8 +119,8 @@ class JobLock:
     """A context manager that holds the lock of a job; it raises `JobTakenError` if another process holds the lock.
 
     `call` identifies the attempt to run the job. If an engine restarts a job whose worker was lost, the new process has
-    the `call` of the lost one; it then waits for the lock and raises no error. `on_lost` is called if another process
-    takes over the lock.
+    the `call` of the lost process; it then waits for the lock and raises no error. `on_lost` is called if another
+    process takes over the lock.
     """
 
     def __init__(

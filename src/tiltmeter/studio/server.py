@@ -25,7 +25,7 @@ _OPENING = "open.html"
 
 
 def open_socket(host: str, port: int | None) -> socket.socket:
-    """Return a socket that is bound to `port`; if `port` is None, use a free port: PORT, or one of the ports after it."""
+    """Return a socket that is bound to `port`; if `port` is None, use a free port (PORT, or a later port)."""
     for number in [port] if port is not None else [*range(PORT, PORT + _TRIED), 0]:
         listening = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
