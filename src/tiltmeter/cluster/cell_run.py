@@ -27,7 +27,7 @@ class OpenModel:
         self._entry, self._model, self._options, self._same_machine = entry, model, options, same_machine
 
     def measure(self, cell: PlannedCell, watch: ShowProgress) -> None:
-        """Measure one cell, and write the run to the folder of the cell; `watch` receives the progress."""
+        """Measure one cell (one run of the plan), and write the run to its folder; `watch` receives the progress."""
         began = time.monotonic()
         names, settings = [self._entry.model.name], self._entry.settings(cell)
         prepared = prepare_run(names, [cell.on], settings, self._options, self._entry.request(cell))

@@ -49,7 +49,7 @@ class ModelForecast:
 
 @cache_hashes()
 def forecast(matrix: RunMatrix, report: Callable[[ModelForecast], None] = lambda _one: None) -> list[ModelForecast]:
-    """Return the forecast of each model, and call `report` with each forecast.
+    """Return a forecast of the remaining work for each model of a matrix; call `report` with each forecast.
 
     Nothing is downloaded, and no weights are loaded.
     """
@@ -127,7 +127,7 @@ def _disable_hub() -> Iterator[None]:
 
 
 def _count_stored(folder: Path, fingerprint: str, digests: set[bytes]) -> int:
-    """Return the number of these questions that have an answer in the cache or in the store of the job in `folder`."""
+    """Return how many of the questions have an answer in the cache or in the store of the job in `folder`."""
     found: set[bytes] = set()
     if (get_cache_folder() / ANSWERS).is_file():
         with AnswerStore(get_cache_folder() / ANSWERS) as cache:

@@ -22,7 +22,7 @@ class JobEngine(Protocol):
     continues_after_exit: bool
 
     def start(self, entries: Sequence[ModelCells]) -> None:
-        """Start or queue the jobs."""
+        """Start or queue a job for each of these models."""
 
     def is_started(self, entry: ModelCells) -> bool:
         """Return whether a job of an earlier command still waits or runs; `start` does not start this job again."""

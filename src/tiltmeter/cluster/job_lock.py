@@ -101,7 +101,7 @@ def is_held(folder: Path) -> bool:
 
 
 def find_held_folders(folders: Iterable[Path]) -> set[Path]:
-    """Return the folders whose locks are held; if other machines own locks, wait a few seconds for their heartbeats."""
+    """Return the job folders whose locks are held; if other machines own locks, wait a few seconds for heartbeats."""
     watched: dict[Path, LockHolder] = {}
     held = set()
     for folder in folders:
@@ -126,7 +126,11 @@ class JobLock:
     def __init__(
         self, folder: Path, call: str = "", *, on_lost: Callable[[], None] = lambda: None, wait: bool = True
     ) -> None:
-        """Prepare the lock; without `wait`, entering raises at once if another machine's last heartbeat is recent."""
+        """Prepare the lock.
+
+        If `wait` is false and another machine owns the lock, entering the context raises an error without waiting if
+        the last heartbeat is recent.
+        """
         self.folder, self.job, self.call = folder, uuid.uuid4().hex, call
         self.each_beat: Callable[[], None] = lambda: None
         self._on_lost, self._wait = on_lost, wait

@@ -176,7 +176,7 @@ def _wait_for_job(connection: socket.socket) -> dict[str, Any] | None:
 
 
 def _send_status(connection: socket.socket, number: int, pid: int, code: int | None) -> None:
-    with suppress(OSError):  # if the client is gone, the next read ends the server
+    with suppress(OSError):  # if the client is gone, the server ends when it reads the next message
         connection.send(json.dumps({"job": number, "pid": pid, "code": code}).encode())
 
 

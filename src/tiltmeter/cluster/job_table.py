@@ -73,7 +73,7 @@ def _is_queued(entry: ModelCells, state: Mapping[str, Any]) -> bool:
     if in_slurm is None:
         return False
     if state.get("slurm") == in_slurm.id:
-        return state.get("state") == "stopped"  # a stopped job was queued again
+        return state.get("state") == "stopped"  # Slurm has queued a stopped job again
     return float(state.get("began", 0.0)) < in_slurm.time
 
 

@@ -119,6 +119,6 @@ def _merge_stores(entry: ModelCells, result: MatrixResult) -> None:
         pass  # the process that holds the lock will merge the stores
     except (TiltmeterError, OSError) as error:
         result.notes.append(
-            f"The answers of {entry.label} could not be added to the cache: {error} They are kept in {entry.folder}; "
-            "run the same command again to retry."
+            f"The answers of {entry.label} could not be added to the cache: {error} The answers are kept in "
+            f"{entry.folder}; run the same command again to retry."
         )

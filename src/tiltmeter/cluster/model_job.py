@@ -36,7 +36,8 @@ JOB = "job.json"
 class JobOutcome(TypedDict):
     """The outcome of a job: `state` is `finished`, `failed` or `busy` (another process runs the job).
 
-    `failed` maps the folder of each failed cell to the reason; the key "" has a reason that concerns all cells.
+    `failed` maps the folder of each failed cell (run) to the reason; the value of the key "" is a reason that concerns
+    all cells.
     """
 
     state: str

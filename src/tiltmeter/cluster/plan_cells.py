@@ -120,7 +120,7 @@ class ModelCells:
 
 @dataclass(frozen=True)
 class RunMatrix:
-    """All cells of a plan; `lacking` maps a benchmark to the requested languages that the benchmark does not have."""
+    """All cells (runs) of a plan; `lacking` maps a benchmark to the requested languages that it does not have."""
 
     plan: Plan
     out: Path
@@ -129,7 +129,7 @@ class RunMatrix:
 
     @cached_property
     def cell_count(self) -> int:
-        """Return the number of cells of all models."""
+        """Return the number of cells (runs) of all models."""
         return sum(len(entry.cells) for entry in self.models)
 
 

@@ -22,7 +22,7 @@ class CellThroughput:
 
     @contextmanager
     def watch(self, label: str) -> Iterator[ReportProgress]:
-        """Yield a function that receives progress reports; a run calls `watch` once for each head of the model."""
+        """Yield a function that receives progress reports; `watch` is called once for each prediction head."""
         pace = Pace(label)
 
         def report(now: Progress) -> None:
@@ -39,7 +39,7 @@ class CellThroughput:
             self.asked += pace.done - first
 
     def summary(self) -> dict[str, Any]:
-        """Return a dictionary with the numbers of questions, stored answers, asked questions and seconds."""
+        """Return the numbers of questions, stored answers and asked questions, and the durations in seconds."""
         return {
             "questions": self.questions,
             "stored": self.stored,

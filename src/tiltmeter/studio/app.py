@@ -38,7 +38,7 @@ _STATIC = {
 
 
 class Studio:
-    """The objects that all pages share: settings, workspace, sessions, projects and jobs."""
+    """The objects that all pages of a studio share: settings, workspace, sessions, projects and jobs."""
 
     def __init__(self, config: StudioConfig) -> None:
         self.config = config
@@ -88,7 +88,7 @@ def make_app(studio: Studio) -> ASGIApp:
         max_body_size=_LARGEST,
     )
     app.state.studio = studio
-    # The guard wraps everything else, so that error responses also have the security headers.
+    # `RequestGuard` wraps everything else, so that error responses also have the security headers.
     overviews = frozenset(page.path for page in studio.pages)
     return RequestGuard(app, studio.config, studio.sessions, studio.is_valid, overviews)
 
@@ -109,7 +109,7 @@ def _exchange_token(request: Request) -> Response:
 
 
 def _log_out(request: Request) -> Response:
-    """End the session; copies of its cookie are no longer accepted."""
+    """End the session of the user, so that copies of the session cookie are no longer accepted."""
     studio = responses.get_studio(request)
     studio.sessions.end(responses.get_session(request))
     response = responses.redirect(request, "/login" if studio.config.share else "/")
@@ -151,7 +151,7 @@ def _render_http_error(request: Request, error: Exception) -> Response:
 def _render_failure(request: Request, error: Exception) -> Response:
     """Return an error page after an unexpected error.
 
-    The page shows the type of the error, and the terminal shows the traceback.
+    The page shows the type of the error, and the terminal in which the studio runs shows the traceback.
     """
     return responses.render_error(
         request,

@@ -12,7 +12,7 @@ from tiltmeter.datasets.validation import ValidationResult
 from tiltmeter.files import create_temporary_folder
 from tiltmeter.text_files import split_lines
 
-# A page shows at most this many rows with findings, and this many characters of a row.
+# A page shows at most this many rows with findings (errors and warnings), and this many characters of a row.
 MOST_ROWS = 200
 _MAX_CHARACTERS = 600
 _LINE = re.compile(r"line (\d+)")
@@ -31,8 +31,9 @@ class CheckedRow:
 class CheckedFile:
     """The result of checking a file.
 
-    `whole` are findings about the whole file. `rows` are the rows with findings that the page shows; `hidden` is the
-    number of further rows with findings. `codes` are (code, meaning, number of findings).
+    `whole` are findings (errors and warnings) about the whole file. `rows` are the rows with findings that the page
+    shows; `hidden` is the number of further rows with findings. `codes` lists the codes of the findings, as (code,
+    meaning, number of findings).
     """
 
     name: str

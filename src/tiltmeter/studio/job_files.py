@@ -62,8 +62,8 @@ def read_job(folder: Path) -> Job:
         return Job(folder.name, RunRequest(name=folder.name, models=(), on=()), "damaged", "", sentence)
     queued = _read_text(folder / QUEUED)
     outcome, progress = read_json(folder / OUTCOME), read_json(folder / PROGRESS)
-    # The order of these checks matters. At its start, a process takes the lock and then removes `queued`. At its end,
-    # it writes the outcome and then releases the lock.
+    # The order of these checks matters. At its start, a process takes the lock and then removes the file `queued`. At
+    # its end, it writes the outcome and then releases the lock.
     if queued is None and outcome.get("state") in ("finished", "stopped", "failed"):
         return Job(folder.name, request, outcome["state"], "", str(outcome.get("sentence", "")), progress)
     if is_held(folder):
@@ -78,7 +78,7 @@ def read_job(folder: Path) -> Job:
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """Return the object in a JSON file; return an empty dictionary if the file is missing or damaged."""
+    """Return the object in a JSON file as a dictionary; it is empty if the file is missing or damaged."""
     try:
         values = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):

@@ -60,7 +60,7 @@ def _run_job(folder: Path) -> tuple[str, str]:
     try:
         _make_run(folder, made)
     except KeyboardInterrupt:
-        if not made.is_set():  # if the run is already written, the job is finished
+        if not made.is_set():  # if `made` is set, the run is already written and the job is finished
             return "stopped", _STOPPED
     except Exception as error:
         return "failed", describe_failure(error)
@@ -118,7 +118,7 @@ def _make_run(folder: Path, made: threading.Event) -> None:
     try:
         with TimingStore(workspace.state / STUDIO_DATABASE) as timings:
             timings.add(_compute_timings(request, result, progress))
-    except TiltmeterError as error:  # a missing timing is no problem: timings only improve later estimates
+    except TiltmeterError as error:  # a missing timing is no problem, because timings only improve time estimates
         logger.warning("%s", error)
 
 

@@ -41,7 +41,8 @@ class _StartedProcess(NamedTuple):
 
 
 class JobQueue:
-    """The jobs of a workspace. At most `at_once` jobs run at the same time; jobs queued first start first.
+    """The jobs of a workspace. At most `at_once` jobs run at the same time; the job that was queued first
+    starts first.
 
     Jobs are started only within the context manager `running`.
     """
@@ -152,7 +153,7 @@ class JobQueue:
 
     @contextmanager
     def running(self) -> Iterator[None]:
-        """Start jobs in a background thread until the context ends; running jobs continue after the context."""
+        """Start jobs in a background thread until the context ends; jobs that are then running continue."""
         create_folder(self.folder)
         ended = threading.Event()
         thread = threading.Thread(target=self._run_scheduler, args=(ended,), name="job queue", daemon=True)

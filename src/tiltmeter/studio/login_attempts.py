@@ -13,10 +13,10 @@ from dataclasses import dataclass
 
 from tiltmeter.errors import UsageError
 
-FIRST_WAIT = 2.0  # seconds
+FIRST_WAIT = 2.0  # the first waiting time after too many attempts, in seconds
 # Seconds after the last attempt and its waiting time until the count of attempts is reset.
 FORGET = 3600.0
-# Maximum number of names and addresses whose attempts are counted in memory; the oldest counts are deleted.
+# Maximum number of counts of attempts in memory; if there are more, the oldest counts are deleted.
 _MOST = 10_000
 
 Key = tuple[str, ...]
@@ -38,7 +38,7 @@ class AttemptLimit:
     longest: float
 
 
-# For an address, more attempts are free, because many people may share one address, for example in an office.
+# An address has more attempts without waiting time, because many people may share it, for example in an office.
 BY_NAME = AttemptLimit(5, 900.0)
 BY_ADDRESS = AttemptLimit(50, 60.0)
 
@@ -71,7 +71,7 @@ class LoginAttempts:
         with self._lock:
             now = self._clock()
             limits = dict(zip(_build_keys(name, address), (BY_NAME, BY_ADDRESS), strict=True))
-            known = {key: self._known(key, now) for key in limits}
+            known = {key: self._get_count(key, now) for key in limits}
             if (until := max(count.until for count in known.values())) > now:
                 raise TooManyAttemptsError(until - now)
             for key, limit in limits.items():
@@ -92,7 +92,7 @@ class LoginAttempts:
             if known is not None:
                 self._counts[by_address] = _AttemptCount(known.failed - 1, 0.0, known.used)
 
-    def _known(self, key: Key, now: float) -> _AttemptCount:
+    def _get_count(self, key: Key, now: float) -> _AttemptCount:
         count = self._counts.get(key, _AttemptCount())
         return _AttemptCount() if now > max(count.until, count.used) + FORGET else count
 
@@ -103,7 +103,7 @@ def _build_keys(name: str, address: str) -> tuple[Key, Key]:
 
 
 def _get_network(address: str) -> str:
-    """Return an IPv4 address unchanged, and the /64 network of an IPv6 address; one user usually has a whole network.
+    """Return an IPv4 address unchanged, or the /64 network of an IPv6 address (usually the network of one user).
 
     >>> _get_network("192.0.2.7"), _get_network("2001:db8:1:2:3:4:5:6"), _get_network("::ffff:192.0.2.7")
     ('192.0.2.7', '2001:db8:1:2::/64', '192.0.2.7')

@@ -18,7 +18,7 @@ ENDPOINTS = {
 CHAT = "chat:"
 _HUB_ID = re.compile(r"[\w][\w.-]{0,95}(/[\w][\w.-]{0,95})?(@[\w][\w./-]{0,99})?", re.ASCII)
 _SERVED = re.compile(r"[^\s@]{1,200}")
-_MAX_LENGTH = 500  # maximum number of characters
+_MAX_LENGTH = 500  # maximum number of characters in the name of a model
 
 
 def validate_model(name: str, workspace: StudioWorkspace) -> str:

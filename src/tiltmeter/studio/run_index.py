@@ -40,7 +40,7 @@ CREATE TABLE IF NOT EXISTS run_tag (path TEXT NOT NULL, tag TEXT NOT NULL, PRIMA
 
 @dataclass(frozen=True, slots=True)
 class ListedRun:
-    """A run in the list.
+    """A run in the list of runs.
 
     `path` is relative to the workspace; it is empty if it cannot be used in a URL. `changed` is the time of the last
     change. `is_read` is False if the summary of the run was not read yet.

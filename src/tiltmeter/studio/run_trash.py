@@ -16,7 +16,7 @@ from tiltmeter.runs.run_files import MANIFEST
 from tiltmeter.studio.run_index import RunIndex
 
 DAYS = 30
-# If a run has no manifest and a file changed within this many seconds, the run may still be being written.
+# If a run has no manifest, and one of its files was changed within this many seconds, it may still be being written.
 _WRITING = 60.0
 _ORIGIN, _RUN = "origin.json", "run"
 _IDENTIFIER = re.compile(r"[0-9a-f]{16}")

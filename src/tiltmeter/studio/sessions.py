@@ -17,7 +17,7 @@ from tiltmeter.files import write_atomically
 _SECRET = "secret"
 # The name of the file that lists sessions that ended before their cookies expire; these cookies are rejected.
 _ENDED = "ended-sessions.json"
-# A guest is not logged in, an owner started with the start token, and a reviewer logged in with a password.
+# A guest is not logged in, an owner opened the studio with the start token, and a reviewer logged in with a password.
 Role = Literal["guest", "owner", "reviewer"]
 # Seconds until a cookie expires, for each role.
 _LIFETIME = {"guest": 3600, "owner": 30 * 86400, "reviewer": 12 * 3600}

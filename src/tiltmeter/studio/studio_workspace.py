@@ -18,8 +18,8 @@ _IGNORED = ".gitignore"
 # Maximum depth of the folders that are searched for runs, projects and data files.
 DEPTH = 3
 _NAME = re.compile(r"[\w][\w .+-]{0,99}")
-# Maximum length of the name of a new run, in bytes. File systems allow 255 bytes, but the
-# name of the temporary folder of a run is longer than the name of the run.
+# Maximum length of the name of a new run, in bytes. File systems allow 255 bytes, but the name of the
+# temporary folder of a run is longer than the name of the run.
 _MAX_NAME_BYTES = 200
 
 
@@ -82,7 +82,7 @@ class StudioWorkspace:
         return path.relative_to(self.folder).as_posix()
 
     def path(self, name: str) -> Path:
-        """Return the path of a file or folder; raise a UsageError if it is hidden or outside the workspace."""
+        """Return the path of the file or folder `name`; raise a UsageError if it is hidden or outside the workspace."""
         parts = name.split("/")
         plain = bool(name) and "\\" not in name and "\0" not in name and ":" not in parts[0]
         if not plain or any(part == "" or part.startswith(".") for part in parts):

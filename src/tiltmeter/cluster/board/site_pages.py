@@ -40,7 +40,7 @@ METHOD = (
     "Columns: all values of a column are comparable. They have the same benchmark, part, language, measure, kind of "
     "model, protocol and data files. Likelihoods and answers to prompts are never in the same column.",
     "Values and verdicts: values have 95% intervals. The verdicts come from the runs and are corrected for the number "
-    "of tests in each run. In the small figures, the dotted line is the ideal, and values to its right are stereotypical.",
+    "of tests in each run. In the small figures, the dotted line is the ideal; values to its right are stereotypical.",
     "Ranks: rank 1 is closest to the ideal. A range such as 2–4 contains all ranks that are possible. Every pair of "
     "models in a column is tested for equal distance from the ideal, paired by item if both runs have scores of the "
     "same items. The p-values are corrected by Holm's method over all pairs, so all ranges of a column are correct "

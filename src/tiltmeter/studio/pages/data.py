@@ -78,7 +78,7 @@ def _render_dataset(request: Request) -> Response:
 
 
 def _render_count(request: Request) -> Response:
-    """Render the number of items in the local files of a data set; nothing is downloaded."""
+    """Render the number of items in the downloaded files of a data set; nothing is downloaded now."""
     data = get_dataset(request.path_params["name"])
     items, files = count_local_items(data)
     return responses.render_fragment(request, "data_count.html.jinja", items=items, files=files, all=len(data.sources))

@@ -130,7 +130,7 @@ def _choose_reviewer(request: Request, values: Mapping[str, str]) -> Response:
         raise UsageError("Choose a name, or enter a new one of at most 100 characters.")
     project = get_project_name(request)
     response = responses.redirect(request, f"/review/project?project={quote(project)}" if project else "/review")
-    # The owner gets a new session, so that pages that are still open with another name can no longer send forms.
+    # The owner gets a new session, so that pages that were opened with another name can no longer send forms.
     return responses.set_session(request, response, responses.get_studio(request).sessions.new("owner", name))
 
 
