@@ -96,7 +96,7 @@ def test_keys_can_be_disabled(studio: Served, browser: Any) -> None:
         assert page.evaluate(SHORTCUTS) == "1 2 c Enter e d a u p ?"
         # The list of keys, and back to the item.
         page.keyboard.press("?")
-        page.get_by_text("use a proposal").wait_for()
+        page.get_by_text("use the proposal").wait_for()
         assert not violations(page), "\n".join(violations(page))
         page.keyboard.press("?")
         at_item(page, "i0")

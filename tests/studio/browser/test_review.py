@@ -186,7 +186,7 @@ def test_writing_and_rating_by_keyboard(studio: Served, browser: Any) -> None:
         assert violations(page) == []
         page.keyboard.press("Control+Enter")
         said(page, "w-1 is stored.")
-        page.get_by_text("1 of 2 written").wait_for()
+        page.get_by_text("1 of 2 items written").wait_for()
     with visiting(browser, studio, screen=NARROW, dark=True) as page:
         open_as(page, studio, "Ida", "written")
         follow(page, "Rate items")
