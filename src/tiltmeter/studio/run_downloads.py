@@ -68,6 +68,6 @@ DOWNLOADS: Mapping[str, DownloadFormat] = {
 def build_download(name: str, folder: Path, model: str | None) -> tuple[DownloadFormat, str]:
     """Return the download format with this name, and the text of the file for the run in `folder`."""
     if name not in DOWNLOADS:
-        raise UsageError(f"Unknown download {name!r}; choose one of {', '.join(DOWNLOADS)}.")
+        raise UsageError(f"Unknown download format {name!r}; choose one of {', '.join(DOWNLOADS)}.")
     chosen = DOWNLOADS[name]
     return chosen, chosen.make(folder, model)

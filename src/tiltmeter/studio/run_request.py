@@ -124,7 +124,7 @@ def find_form(text: str, workspace: StudioWorkspace) -> str:
             raise UsageError(f"{name} has no items.")
         return get_item_form(items[0]).name
     if any(mark in text for mark in ("\\", "~", "..")) or text.count("/") > 1:
-        raise UsageError(f"{text!r} is not a data set; choose one from the page Data.")
+        raise UsageError(f"{text!r} is not a data set; choose a data set from the page “Data”.")
     name = text.partition(":")[0].partition("/")[0]
     dataset = get_dataset(name)
     spec = parse_spec(text)

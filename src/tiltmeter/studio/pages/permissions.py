@@ -91,7 +91,7 @@ def require_person(request: Request) -> str:
     """Return the name of the user; raise a UsageError if the user has no name."""
     name = get_person(request)
     if not name:
-        raise UsageError("Choose your name first: open the project on the page Review.")
+        raise UsageError("Choose your name first: open the project on the page “Review”.")
     return name
 
 

@@ -124,10 +124,10 @@ def _choose_reviewer(request: Request, values: Mapping[str, str]) -> Response:
     """Set the name under which the owner of the studio reviews."""
     session = responses.get_session(request)
     if session.role != "owner":
-        raise UsageError("Your name is the one that you logged in with.")
+        raise UsageError("In a shared studio, you review under the name that you logged in with.")
     name = (values.get("new", "").strip() or values.get("name", "")).strip()
     if not name or len(name) > 100 or not name.isprintable():
-        raise UsageError("Choose a name, or enter a new one of at most 100 characters.")
+        raise UsageError("Choose a name, or enter a new name of at most 100 characters.")
     project = get_project_name(request)
     response = responses.redirect(request, f"/review/project?project={quote(project)}" if project else "/review")
     # The owner gets a new session, so that pages that were opened with another name can no longer send forms.
