@@ -51,7 +51,7 @@ def plan(tmp_path: Path, text: str) -> Path:
         ('benchmarks = ["starter"]\n[[models]]\nname = "openai:m@http://me:secret@host/v1"', ["TILTMETER_API_KEY"]),
         ('benchmarks = ["sterioset"]\n[[models]]\nname = "x"', ["'sterioset'", "did you mean"]),
         ('benchmarks = ["starter/no"]\n[[models]]\nname = "x"', ["starter", "part 'no'"]),
-        ('benchmarks = ["starter"]\nlanguages = ["xx"]\n[[models]]\nname = "x"', ["no cells", "xx"]),
+        ('benchmarks = ["starter"]\nlanguages = ["xx"]\n[[models]]\nname = "x"', ["describes no run", "xx"]),
         (GOOD + '[[models]]\nname = "embedded"\n', ["embedded twice"]),
         (GOOD + '[[models]]\nname = "a b"\n[[models]]\nname = "a-b"\n', ["a b and a-b", "same folder"]),
         ('protocols = ["published", "pubished"]\n' + GOOD, ["protocol 'pubished'"]),

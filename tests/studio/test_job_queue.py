@@ -58,7 +58,7 @@ def test_a_run_is_stopped_killed_continued_and_finished(tmp_path: Path) -> None:
         # One at a time: the second waits.
         queue.start_due_jobs()
         assert [queue.job(j.id).state for j in (job, other)] == ["running", "queued"]
-        with raises_mentioning(UsageError, "'mine'", "stop it first"):
+        with raises_mentioning(UsageError, "'mine'", "stop the run"):
             queue.remove(job.id)
         # Another studio on the workspace sees the same.
         assert [j.state for j in JobQueue(workspace).jobs()] == ["running", "queued"]

@@ -54,12 +54,12 @@ def test_two_reviewers_agreement_adjudication_publication(workspace: Path) -> No
         # Ana edits, drops, accepts.
         answer = decide(ana, first, **{"text:context": BETTER, "text:target_term": "cocinero"})
         assert answer.status_code == 200, answer.text
-        assert "i0 is edited." in answer.text
+        assert "Your decision on i0 is stored: edited." in answer.text
         answer = decide(ana, answer.text, "drop", comment="not one")
-        assert "i1 is dropped." in answer.text
+        assert "Your decision on i1 is stored: dropped." in answer.text
         assert "2 decided, 1 remaining" in answer.text
         answer = decide(ana, answer.text)
-        assert "i2 is accepted." in answer.text
+        assert "Your decision on i2 is stored: accepted." in answer.text
         assert "reviewed all your items" in answer.text
         # Eva's pages are the same to the letter.
         assert [following(eva), *(eva.get(path).text for path in blind)] == before
@@ -76,7 +76,7 @@ def test_two_reviewers_agreement_adjudication_publication(workspace: Path) -> No
         # Adjudication: take one, write another.
         page = conflict(ida)
         assert "<del>era</del><ins>fue</ins>" in page
-        assert "2 in conflict" in page
+        assert "2 items in conflict" in page
         answer = settle(ida, page, take="Ana")
         assert "i0 is settled." in answer.text
         texts = {"text:context": "el jardinero fue muy BLANK hoy number1."}
@@ -146,7 +146,7 @@ def test_a_warning_needs_a_reason_and_changes_are_shown(workspace: Path) -> None
         assert refused.status_code == 400
         assert "target-not-in-context" in refused.text
         stored = decide(ana, page, **odd, **{"why:target-not-in-context": "as spoken"})
-        assert "i0 is edited." in stored.text
+        assert "Your decision on i0 is stored: edited." in stored.text
         again = ana.get(f"/review/item?{P}&item=i0").text
         assert 'value="as spoken"' in again
         assert "la persona era muy BLANK hoy." in again

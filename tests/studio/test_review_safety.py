@@ -157,7 +157,7 @@ def test_reviewers_do_not_wait_for_slow_requests(
             answer = threads.submit(lambda: decide(ana, following(ana)).text).result(timeout=PATIENCE)
         finally:
             go_on.set()
-        assert "i0 is accepted." in answer
+        assert "Your decision on i0 is stored: accepted." in answer
         assert under_way.result().status_code in (200, 400)
 
 

@@ -82,7 +82,7 @@ def test_valid_requests(workspace: StudioWorkspace, values: dict[str, Any]) -> N
         ({"on": ("nonsense",)}, "'nonsense'"),
         ({"on": ("stereoset:xx",)}, "xx"),
         ({"on": ("stereoset/nonsense:de",)}, "part 'nonsense'"),
-        ({"on": ("../work/association-5.en.jsonl",)}, "not a valid name"),
+        ({"on": ("../work/association-5.en.jsonl",)}, "not a valid path"),
         ({"on": ("/etc/passwd",)}, "not a data set"),
         ({"on": ("missing.jsonl",)}, "no JSONL file"),
         ({"on": (f"{OWN}:de",)}, "language 'de'"),

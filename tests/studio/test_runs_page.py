@@ -213,7 +213,7 @@ def test_requests_for_comparisons_are_checked(client: TestClient) -> None:
         ("", "at least two runs"),
         ("run=gpt&run=gpt", "at least two runs"),
         ("run=gpt&run=broken", "broken cannot be opened"),
-        ("run=gpt&run=../x", "not a valid name"),
+        ("run=gpt&run=../x", "not a valid path"),
         (f"{two}&by=moon", "compared by &#39;moon&#39;"),
         (f"{two}&across=moons", "across &#39;moons&#39;"),
     ):

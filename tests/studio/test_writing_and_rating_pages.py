@@ -35,7 +35,7 @@ def write(client: TestClient, sentence: str, translation: str, about: str = "4")
 def test_writing_with_a_quota_and_checks(clients: tuple[TestClient, TestClient]) -> None:
     ana, ida = clients
     page = ana.get(f"/review/write?{P}&about=4").text
-    assert "0 of 2 written" in page
+    assert "0 of 2 items written" in page
     assert 'lang="sk"' in page
     checked = htmx(ana, f"/review/write/check?{P}", {"text:sentence": "They slept."}).text
     assert "not in the first person" in checked
@@ -45,7 +45,7 @@ def test_writing_with_a_quota_and_checks(clients: tuple[TestClient, TestClient])
     assert "w-1 is stored." in write(ana, "I swept.", "Pozametala som.")
     again = write(ana, "I swept.", "Pozametala som.")
     assert "w-1 was already stored" in again
-    assert "1 of 2 written" in again
+    assert "1 of 2 items written" in again
     assert "not in the first person" in write(ana, "They slept.", "Spali.")
     assert htmx(ana, f"/review/written?{P}", {"about": "99", "text:sentence": "I swept."}).status_code == 400
     assert htmx(ana, f"/review/written?{P}", {"about": "4"}).status_code == 400
@@ -66,7 +66,7 @@ def test_rating_is_blind_first(clients: tuple[TestClient, TestClient]) -> None:
     for step in ("", "x", "9", "-1"):
         assert htmx(ida, f"/review/rated?{P}", {**rated, "step": step}).status_code == 400
     answer = htmx(ida, f"/review/rated?{P}", rated).text
-    assert "w-1 is rated 2" in answer
+    assert "Your rating of w-1 is stored: step 2" in answer
     assert re.search("Written about.*tidy", answer)
     refused = htmx(ida, f"/review/rate/undo?{P}")
     assert refused.status_code == 400

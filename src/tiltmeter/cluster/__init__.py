@@ -1,1 +1,1 @@
-"""Matrices of runs on one or several machines: plans, jobs, and the engines that run the jobs."""
+"""Matrices of runs (several models on several benchmarks) on one or several machines: plans, jobs and engines."""

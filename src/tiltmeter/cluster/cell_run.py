@@ -1,4 +1,4 @@
-"""Measure all cells of a job with one open model."""
+"""Measure all cells of a job, which are runs on one benchmark, language and protocol each, with one open model."""
 
 import time
 from collections.abc import Iterator
@@ -21,13 +21,13 @@ from tiltmeter.runs.result_assembly import assemble_result
 
 
 class OpenModel:
-    """An open model that can measure the cells of its job."""
+    """An open model, and the job whose cells (runs) are measured with the model."""
 
     def __init__(self, entry: ModelCells, model: AnyModel, options: ModelOptions, *, same_machine: bool) -> None:
         self._entry, self._model, self._options, self._same_machine = entry, model, options, same_machine
 
     def measure(self, cell: PlannedCell, watch: ShowProgress) -> None:
-        """Measure one cell, and write its run to a folder; `watch` receives the progress."""
+        """Measure one cell (one run of the plan), and write the run to its folder; `watch` receives the progress."""
         began = time.monotonic()
         names, settings = [self._entry.model.name], self._entry.settings(cell)
         prepared = prepare_run(names, [cell.on], settings, self._options, self._entry.request(cell))
@@ -39,8 +39,8 @@ class OpenModel:
         result.save(self._entry.folder / cell.folder, force=True)
 
     def _ask(self, prepared: PreparedRun, watch: ShowProgress) -> ModelOutput:
-        # Open the store again for each cell. If one cell fails because the disk is full, the next cell can still
-        # succeed.
+        # Open the store of answers again for each cell: if one cell fails because the disk is full, the next cell can
+        # still succeed.
         if isinstance(self._model, ChatModel):
             with JobReplies(self._entry.folder, same_machine=self._same_machine) as replies:
                 outputs = ask_chats(
@@ -53,7 +53,7 @@ class OpenModel:
 
 @contextmanager
 def open_for_cells(entry: ModelCells, *, same_machine: bool) -> Iterator[OpenModel]:
-    """Open the model of a job; the weights are loaded only when a question has no stored answer."""
+    """Open the model of a job; the weights are loaded later, and only if a question has no stored answer."""
     options = entry.model.build_model_options(get_cache_folder())
     with ExitStack() as stack:
         model = stack.enter_context(use_model(entry.model.name, options))

@@ -1,4 +1,4 @@
-"""A forecast of a matrix for `--dry-run`: unfinished cells, questions, stored answers and the estimated time."""
+"""A forecast of a matrix for `--dry-run`: unfinished cells (runs), questions, stored answers and estimated time."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -29,8 +29,9 @@ from tiltmeter.text_files import expand_home
 
 @dataclass
 class ModelForecast:
-    """The remaining work for a model: numbers of unfinished cells, of their items and questions, and of stored answers.
+    """The remaining work for a model: its unfinished cells (runs), with their items, questions and stored answers.
 
+    `open_cells` is the number of unfinished cells, and `answered` the number of questions with a stored answer.
     `replaced` is the number of unfinished cells that have an outdated run. `questions` is None if the questions cannot
     be counted; `why` is then the reason. `fails` is True if the model cannot be opened.
     """
@@ -48,7 +49,7 @@ class ModelForecast:
 
 @cache_hashes()
 def forecast(matrix: RunMatrix, report: Callable[[ModelForecast], None] = lambda _one: None) -> list[ModelForecast]:
-    """Return the forecast of each model, and call `report` with each forecast.
+    """Return a forecast of the remaining work for each model of a matrix; call `report` with each forecast.
 
     Nothing is downloaded, and no weights are loaded.
     """
@@ -68,8 +69,8 @@ def _forecast_model(entry: ModelCells, timings: list[Timing]) -> ModelForecast:
         return one
     missing = [cell.on for cell in cells if not _is_local(cell.on)]
     if missing:
-        more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
-        one.why = f"Not downloaded yet: {missing[0]}{more}; download with --prefetch."
+        more = f" and {len(missing) - 1} more benchmarks" if len(missing) > 1 else ""
+        one.why = f"Not downloaded yet: {missing[0]}{more}; download the data with --prefetch."
         return one
     options = entry.model.build_model_options(get_cache_folder())
     prepared = [
@@ -126,7 +127,7 @@ def _disable_hub() -> Iterator[None]:
 
 
 def _count_stored(folder: Path, fingerprint: str, digests: set[bytes]) -> int:
-    """Return how many of these questions have an answer in the cache or in the job's own store."""
+    """Return how many of the questions have an answer in the cache or in the store of the job in `folder`."""
     found: set[bytes] = set()
     if (get_cache_folder() / ANSWERS).is_file():
         with AnswerStore(get_cache_folder() / ANSWERS) as cache:
@@ -145,7 +146,7 @@ def _is_local(text: str) -> bool:
 
 
 def _has_files(name: str) -> bool:
-    """Return whether a model is on this machine: as a path, as the built-in model, or as a download from the hub."""
+    """Return whether a model is on this machine: as a path, as the model shipped with Tiltmeter, or as a download."""
     from huggingface_hub import snapshot_download
 
     for part in [name] if expand_home(name).exists() else name.split("+"):

@@ -55,7 +55,7 @@ class LocalEngine:
         self._start_waiting_jobs()
 
     def is_started(self, _entry: ModelCells) -> bool:
-        """Return False, because no process of an earlier command is still running: processes end with their command."""
+        """Return False: no process of an earlier command is still running, because processes end with the command."""
         return False
 
     def take_ended_jobs(self) -> Iterator[tuple[ModelCells, JobOutcome]]:
@@ -86,7 +86,7 @@ class LocalEngine:
         return 0 if entry.is_served else min(1, len(self._all_gpus))
 
     def _start_waiting_jobs(self) -> None:
-        """Start queued jobs in order, until the limit of jobs is reached or too few GPUs are free for the next job."""
+        """Start queued jobs in order, until the maximum number runs or too few GPUs are free for the next job."""
         while self._waiting and len(self._runner.jobs) < self._runner.limit:
             needed = self._count_needed_gpus(self._waiting[0])
             if needed > len(self._free_gpus):

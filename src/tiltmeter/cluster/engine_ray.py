@@ -21,8 +21,8 @@ from tiltmeter.cluster.plan_cells import ModelCells
 from tiltmeter.cluster.prefetch import NOTHING, PrefetchedFiles
 from tiltmeter.errors import UsageError
 
-# Maximum number of restarts of a task whose worker or node was lost. It is limited, because a job may exhaust the
-# memory each time.
+# Maximum number of restarts of a task whose worker or node was lost. The number is limited, because a job may need more
+# memory than the node has, and would be lost each time.
 RETRIES = 20
 # Seconds between cancelling tasks and killing them.
 _PATIENCE = 20.0
@@ -51,7 +51,7 @@ class RayEngine:
         self._is_ours = not ray.is_initialized()
         if self._is_ours:
             self._connect(address)
-        self._gpus = any(node["Resources"].get("GPU", 0) for node in self._nodes())
+        self._gpus = any(node["Resources"].get("GPU", 0) for node in self._list_alive_nodes())
         self._tasks: dict[Any, ModelCells] = {}
         self._probe: Path | None = None
         self._head, self._last_contact = self._find_reachable_head(), time.monotonic()
@@ -72,7 +72,7 @@ class RayEngine:
                 "check --address, and that `ray status` works."
             ) from error
 
-    def _nodes(self) -> list[dict[str, Any]]:
+    def _list_alive_nodes(self) -> list[dict[str, Any]]:
         return [node for node in self._ray.nodes() if node["Alive"]]
 
     def start(self, entries: Sequence[ModelCells]) -> None:
@@ -111,7 +111,7 @@ class RayEngine:
     def _reject_too_large(self, entry: ModelCells, resources: dict[str, Any]) -> None:
         """Raise a UsageError if no node has enough resources for a job, because its task would wait for ever."""
         names = {"num_cpus": "CPU", "num_gpus": "GPU", "memory": "memory"}
-        for node in self._nodes():
+        for node in self._list_alive_nodes():
             if all(node["Resources"].get(names[key], 0) >= amount for key, amount in resources.items()):
                 return
         needs = ", ".join(f"{amount} {names[key]}" for key, amount in resources.items() if amount)
@@ -121,7 +121,7 @@ class RayEngine:
         )
 
     def is_started(self, _entry: ModelCells) -> bool:
-        """Return False, because no task of an earlier command is still running: tasks end with their command."""
+        """Return False: no task of an earlier command is still running, because tasks end with the command."""
         return False
 
     def take_ended_jobs(self) -> Iterator[tuple[ModelCells, JobOutcome]]:
@@ -131,7 +131,7 @@ class RayEngine:
         self._reject_lost_cluster()
         ended, _ = self._ray.wait(list(self._tasks), num_returns=len(self._tasks), timeout=0)
         for reference in ended:
-            yield self._tasks.pop(reference), self._outcome(reference)
+            yield self._tasks.pop(reference), self._get_outcome(reference)
 
     def _find_reachable_head(self) -> str | None:
         """Return the address of the cluster's head node; None if it cannot be reached directly, as behind a proxy."""
@@ -157,7 +157,7 @@ class RayEngine:
                     "same command again. Stored answers are reused."
                 ) from error
 
-    def _outcome(self, reference: Any) -> JobOutcome:
+    def _get_outcome(self, reference: Any) -> JobOutcome:
         try:
             outcome: JobOutcome = self._ray.get(reference)
         except self._ray.exceptions.RayTaskError as error:
@@ -196,7 +196,7 @@ def _reject_unreachable(address: str) -> None:
 
 
 def _format_error(error: BaseException) -> str:
-    """Return the type and the first line of an error as text."""
+    """Return the type of an error and the first line of its message."""
     first, *_ = [*str(error).strip().splitlines(), ""]
     return f"{type(error).__name__}: {first[:200]}"
 

@@ -1,7 +1,7 @@
 """The engine that submits jobs to Slurm with the library submitit; jobs with equal resources form one job array.
 
 Slurm sends a signal to a job before the job's time limit. Submitit then queues the job again, and the job reuses its
-stored answers. With `cluster="local"`, submitit runs the jobs as processes without Slurm; this is for tests.
+stored answers. With `cluster="local"`, which is for tests, submitit runs the jobs as processes without Slurm.
 """
 
 import getpass
@@ -31,7 +31,7 @@ _MOST_REQUEUES = 100
 # In seconds: the time between two calls of `squeue`, and the time after which a job has failed if it is not in the
 # queue and has no result.
 _QUERY_INTERVAL, _GONE_AFTER = 2.0, 10.0
-# Slurm sends the signal this many seconds before the time limit of a job, or after half of the limit if that is short.
+# Slurm signals a job this many seconds before the time limit of the job, or after half of the limit if it is short.
 _SIGNAL = 90
 
 
@@ -146,7 +146,7 @@ class SlurmEngine:
     def is_started(self, entry: ModelCells) -> bool:
         """Return whether an earlier command has submitted the job, and the job is now waiting or running in Slurm."""
         if self.continues_after_exit and self._earlier is None:
-            self._earlier = self._queue()
+            self._earlier = self._query_queue()
             if self._earlier is None:
                 raise UsageError(
                     "Slurm does not respond: squeue failed; check that squeue works on this machine, and try again."
@@ -159,8 +159,8 @@ class SlurmEngine:
         if self.continues_after_exit and time.monotonic() - self._last_query < _QUERY_INTERVAL:
             return
         self._last_query = time.monotonic()
-        waiting = self._queue() if self.continues_after_exit else None
-        # List the folder, because a network file system may cache the information that a single file does not exist.
+        waiting = self._query_queue() if self.continues_after_exit else None
+        # List the folder of the results, because a network file system may cache that a single file does not exist.
         results = {
             name
             for logs in {job.paths.result_pickle.parent for _, job in self._jobs.values()}
@@ -168,7 +168,7 @@ class SlurmEngine:
         }
         for number, (entry, job) in list(self._jobs.items()):
             if job.paths.result_pickle.name in results or (not self.continues_after_exit and job.done()):
-                outcome = self._outcome(job)
+                outcome = self._get_outcome(job)
             elif self.continues_after_exit and self._is_gone(number, waiting, entry):
                 outcome = build_failure(
                     f"Slurm ended job {number} (cancelled, failed, or node lost); its output is in the folder {_LOGS} "
@@ -180,7 +180,7 @@ class SlurmEngine:
             (entry.folder / SUBMITTED).unlink(missing_ok=True)
             yield entry, outcome
 
-    def _outcome(self, job: Any) -> JobOutcome:
+    def _get_outcome(self, job: Any) -> JobOutcome:
         try:
             outcome: JobOutcome = job.result()
         except Exception as error:  # submitit raises here what the job raised on the node
@@ -188,13 +188,13 @@ class SlurmEngine:
         return outcome
 
     def _is_gone(self, number: str, waiting: Mapping[str, str] | None, entry: ModelCells) -> bool:
-        """Return whether a job was neither in the queue nor running for a while; False if Slurm does not respond."""
+        """Return whether a job was neither in the queue nor running for 10 seconds; False if Slurm does not respond."""
         now = time.monotonic()
         if waiting is None or number in waiting or is_held(entry.folder):
             self._seen[number] = now
         return now - self._seen.setdefault(number, now) > _GONE_AFTER
 
-    def _queue(self) -> dict[str, str] | None:
+    def _query_queue(self) -> dict[str, str] | None:
         """Return the states of this user's jobs in the queue, with job ids as keys; None if Slurm does not respond."""
         command = ["squeue", "-h", "-r", "-u", getpass.getuser(), "-o", "%i %T"]
         try:
@@ -236,9 +236,9 @@ class SubmittedJob(NamedTuple):
 
 
 def read_submitted_job(entry: ModelCells) -> SubmittedJob | None:
-    """Return the last job of a model that was submitted to Slurm.
+    """Return the job of a model that was last submitted to Slurm, from a file that was written at the submission.
 
-    Returns None if there is no such file, because the end of the job was already processed, or if the file is damaged.
+    Return None if the file is damaged or missing; the file is deleted when the end of the job has been processed.
     """
     with suppress(TiltmeterError, KeyError, TypeError, ValueError):
         values = read_json(entry.folder / SUBMITTED)

@@ -18,14 +18,14 @@ _WITHOUT_NETWORK = {"HF_HUB_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1", OFFLINE:
 class JobEngine(Protocol):
     """Starts jobs and reports when they have ended."""
 
-    # Whether the jobs continue after the command has ended.
+    # Whether the jobs continue after the command that started them has ended.
     continues_after_exit: bool
 
     def start(self, entries: Sequence[ModelCells]) -> None:
-        """Start or queue the jobs."""
+        """Start or queue a job for each of these models."""
 
     def is_started(self, entry: ModelCells) -> bool:
-        """Return whether a job that an earlier command started still waits or runs; `start` does not start it again."""
+        """Return whether a job of an earlier command still waits or runs; `start` does not start this job again."""
 
     def take_ended_jobs(self) -> Iterable[tuple[ModelCells, JobOutcome]]:
         """Return the jobs that have ended since the last call, with their outcomes."""
@@ -37,7 +37,8 @@ class JobEngine(Protocol):
 def build_job_environment(entry: ModelCells, prefetched: PrefetchedFiles) -> dict[str, str]:
     """Return the additional environment variables of a job.
 
-    They disable network access if all files of the job were downloaded before (see `prefetch`).
+    If all files of the job were downloaded before (see `prefetch`), the variables disable network access; otherwise,
+    the dictionary is empty.
     """
     return dict(_WITHOUT_NETWORK) if prefetched.has_all_of(entry) else {}
 

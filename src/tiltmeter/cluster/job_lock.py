@@ -3,7 +3,7 @@
 The file contains the machine and the process id of its owner. The owner updates the modification time of the file every
 few seconds; this is the heartbeat. For processes on the owner's machine, the lock is held while the owner exists. For
 processes on other machines, the lock is lost if the modification time does not change for a minute. They must wait for
-a change, because the clocks of machines may differ, so an old modification time proves nothing.
+a change: the clocks of machines may differ, so an old modification time does not prove that the owner has ended.
 """
 
 import json
@@ -62,7 +62,7 @@ class LockHolder:
 
     @property
     def is_alive(self) -> bool:
-        """Return whether the owner's process exists on this machine; a new process with the same id does not count."""
+        """Return whether the owner's process runs on this machine; a new process with the same id does not count."""
         try:
             pid = int(self.values["pid"])
             ended = psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
@@ -101,7 +101,7 @@ def is_held(folder: Path) -> bool:
 
 
 def find_held_folders(folders: Iterable[Path]) -> set[Path]:
-    """Return the folders whose locks are held; if other machines own locks, wait a few seconds for their heartbeats."""
+    """Return the job folders whose locks are held; if other machines own locks, wait a few seconds for heartbeats."""
     watched: dict[Path, LockHolder] = {}
     held = set()
     for folder in folders:
@@ -119,14 +119,18 @@ class JobLock:
     """A context manager that holds the lock of a job; it raises `JobTakenError` if another process holds the lock.
 
     `call` identifies the attempt to run the job. If an engine restarts a job whose worker was lost, the new process has
-    the `call` of the lost one; it then waits for the lock and raises no error. `on_lost` is called if another process
-    takes over the lock.
+    the `call` of the lost process; it then waits for the lock and raises no error. `on_lost` is called if another
+    process takes over the lock.
     """
 
     def __init__(
         self, folder: Path, call: str = "", *, on_lost: Callable[[], None] = lambda: None, wait: bool = True
     ) -> None:
-        """Prepare the lock; without `wait`, entering raises at once if another machine's last heartbeat is recent."""
+        """Prepare the lock.
+
+        If `wait` is false and another machine owns the lock, entering the context raises an error without waiting if
+        the last heartbeat is recent.
+        """
         self.folder, self.job, self.call = folder, uuid.uuid4().hex, call
         self.each_beat: Callable[[], None] = lambda: None
         self._on_lost, self._wait = on_lost, wait

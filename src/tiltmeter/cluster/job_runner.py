@@ -36,7 +36,7 @@ class JobProcess(Protocol):
 
 
 class JobRunner(Generic[Job]):
-    """The running jobs and their processes; `limit` is the maximum number of jobs at a time."""
+    """Keeps the running jobs and their processes; `limit` is the maximum number of jobs that run at a time."""
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
@@ -62,7 +62,7 @@ class JobRunner(Generic[Job]):
         return [(job, process.wait()) for job, process in ended]
 
     def stop(self) -> None:
-        """Ask all processes to end, and kill those that do not end in time; if interrupted, kill all at once."""
+        """Ask all processes to end, and kill processes that do not end in time; if interrupted, kill all at once."""
         processes, self._processes = [process for _, process in self._processes], []
         try:
             for process in processes:

@@ -36,7 +36,7 @@ _POLL_INTERVAL = 0.1
 
 @dataclass
 class ForkedJob:
-    """A job that a server has forked or will fork; it has the methods of `JobProcess`."""
+    """A job that a job server has forked or will fork; the class has the methods of `JobProcess`."""
 
     server: "JobServer"
     pid: int | None = None
@@ -76,7 +76,7 @@ class ForkedJob:
 
 
 class JobServer:
-    """The client of a server process; creating it starts the server, which then imports `modules`."""
+    """The client of a server process; the constructor starts the server process, which then imports `modules`."""
 
     def __init__(self, environment: Mapping[str, str], modules: Sequence[str]) -> None:
         self._jobs: list[ForkedJob] = []
@@ -111,7 +111,7 @@ class JobServer:
         return job
 
     def receive(self, seconds: float | None) -> None:
-        """Read the messages of the server; wait at most `seconds` for the first message (None: without limit)."""
+        """Read the messages of the server; wait at most `seconds` for the first message, or without limit for None."""
         while self._connection.fileno() >= 0 and select.select([self._connection], [], [], seconds)[0]:
             message = b""
             with suppress(ConnectionError):
@@ -176,14 +176,14 @@ def _wait_for_job(connection: socket.socket) -> dict[str, Any] | None:
 
 
 def _send_status(connection: socket.socket, number: int, pid: int, code: int | None) -> None:
-    with suppress(OSError):  # if the client is gone, the next read ends the server
+    with suppress(OSError):  # if the client is gone, the server ends when it reads the next message
         connection.send(json.dumps({"job": number, "pid": pid, "code": code}).encode())
 
 
 def main(file: int, modules: Sequence[str]) -> int:
     """Fork processes for jobs until the connection ends; in a forked process, run the job."""
     for name in modules:
-        with suppress(Exception):  # a job that needs the module reports why it cannot be imported
+        with suppress(Exception):  # a job that needs the module will report why the module cannot be imported
             import_module(name)
     request = _wait_for_job(socket.socket(fileno=file))
     if request is None:

@@ -76,7 +76,7 @@ class JobState:
             self.values |= values
 
     def write(self) -> None:
-        """Write the state file now; ignore errors, because a full disk must not end the job here."""
+        """Write the state file now; ignore errors, so that a full disk does not end the job."""
         with self._writing, suppress(OSError, TiltmeterError):
             with self._changing:
                 text = json.dumps({**self.values, "time": time.time()}, ensure_ascii=False)

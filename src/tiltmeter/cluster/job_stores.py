@@ -1,4 +1,6 @@
-"""The stores of a job: its own SQLite files for answers and replies, which are later merged into the cache.
+"""The stores of a job: its own SQLite files, which are later merged into the cache.
+
+One file is for answers of language models, the other file is for replies of chat models.
 
 On a network file system, machines must not share SQLite files. Only the job writes to its stores, so the stores can be
 on a network file system. Answers that the cache already contains are copied to the stores.
@@ -23,7 +25,7 @@ ANSWERS, REPLIES = "answers.sqlite", "replies.sqlite"
 class _UnlockedStore:
     """A read-only store that uses no file locks, for a cache that another machine writes.
 
-    If a row changes while it is read, its checksum is wrong, and the row counts as missing.
+    If another machine changes a row while it is read, the checksum of the row is wrong, and the row counts as missing.
     """
 
     _file: str
@@ -50,7 +52,7 @@ class UnlockedReplies(_UnlockedStore, ReplyStore):
 
 
 class JobAnswers(AnswerStore):
-    """The answer store of a job; requested answers that are only in the cache are copied to this store."""
+    """The store of a job for answers; requested answers that are only in the cache are copied to this store."""
 
     def __init__(self, folder: Path, *, same_machine: bool) -> None:
         super().__init__(folder / ANSWERS, journal="TRUNCATE")
@@ -68,7 +70,7 @@ class JobAnswers(AnswerStore):
         return found
 
     def get_loading(self, fingerprint: str) -> LoadFindings:
-        """Return the findings from loading the model that are in this store or in the cache; empty if unknown."""
+        """Return the findings from loading the model, which are in this store or in the cache; empty if unknown."""
         found = super().get_loading(fingerprint)
         if found == LoadFindings() and self._cache is not None:
             with suppress(StoreError):
@@ -83,7 +85,7 @@ class JobAnswers(AnswerStore):
 
 
 class JobReplies(ReplyStore):
-    """The reply store of a job with a chat model; requested replies that are only in the cache are copied to it."""
+    """The store of a job for replies of a chat model; requested replies that are only in the cache are copied to it."""
 
     def __init__(self, folder: Path, *, same_machine: bool) -> None:
         super().__init__(folder / REPLIES, journal="TRUNCATE")
@@ -108,7 +110,7 @@ class JobReplies(ReplyStore):
 
 
 def _open_cache(kind: Any, name: str) -> Any:
-    """Open a store of the cache; return None if it does not exist or cannot be read."""
+    """Open the store `name` of the cache; return None if the store does not exist or cannot be read."""
     path = get_cache_folder() / name
     if path.is_file():
         with suppress(StoreError):
@@ -122,7 +124,7 @@ def has_stores(folder: Path) -> bool:
 
 
 def merge_stores(folder: Path, *, remove: bool) -> None:
-    """Merge the stores of a job into the cache, then delete them if `remove`; the caller must hold the job's lock."""
+    """Merge the stores of a job into the cache; if `remove`, then delete them. The caller must hold the job's lock."""
     for name, kind in ((ANSWERS, AnswerStore), (REPLIES, ReplyStore)):
         path = folder / name
         if not path.is_file():

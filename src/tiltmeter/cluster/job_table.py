@@ -25,7 +25,12 @@ _ORDER = ("running", "lost", "failed", "stopped", "queued", "waiting", "finished
 
 @dataclass(frozen=True, slots=True)
 class JobRow:
-    """A row of the table: a job with its state, and its numbers of cells and questions."""
+    """A row of the table of jobs.
+
+    `cells` and `finished` are the numbers of all and of finished cells, which are the runs of the job. `failed` maps
+    the folder of a failed cell to the reason. `now` is the folder of the cell that is being measured; `answered` and
+    `questions` are the numbers of its answered and of all its questions.
+    """
 
     model: str
     state: str
@@ -42,7 +47,7 @@ def build_job_row(entry: ModelCells) -> JobRow:
     """Build the row of a job; the state is `waiting` without a state file, and `lost` if the job's process is gone."""
     state: dict[str, Any] = read_state(entry.folder)
     name = str(state.get("state", "waiting"))
-    is_of_plan = state.get("plan") == entry.digest  # False if the plan has changed since
+    is_of_plan = state.get("plan") == entry.digest  # False if the plan has changed since the job started
     finished = state.get("finished", 0) if is_of_plan else len(entry.cells) - len(entry.unfinished)
     if name in ("waiting", "finished") or (name != "running" and not is_of_plan):
         name = "finished" if finished == len(entry.cells) else "waiting"
@@ -63,12 +68,12 @@ def build_job_row(entry: ModelCells) -> JobRow:
 
 
 def _is_queued(entry: ModelCells, state: Mapping[str, Any]) -> bool:
-    """Return whether the job waits in Slurm: it was submitted or queued again, and has not started since."""
+    """Return whether the job waits in Slurm: it was submitted or queued again, and has not started since then."""
     in_slurm = read_submitted_job(entry)
     if in_slurm is None:
         return False
     if state.get("slurm") == in_slurm.id:
-        return state.get("state") == "stopped"  # a stopped job was queued again
+        return state.get("state") == "stopped"  # Slurm has queued a stopped job again
     return float(state.get("began", 0.0)) < in_slurm.time
 
 
@@ -78,7 +83,7 @@ def build_job_rows(entries: Sequence[ModelCells]) -> list[JobRow]:
 
 
 def build_job_table(rows: Sequence[JobRow], most: int | None = None) -> Table:
-    """Build the table of jobs with at most `most` rows; the caption contains the number of omitted rows."""
+    """Build the table of jobs with at most `most` rows; the caption contains the number of jobs that are left out."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("model", overflow="fold")
     table.add_column("state")
@@ -126,7 +131,7 @@ def summarize_jobs(rows: Sequence[JobRow]) -> str:
 
 @contextmanager
 def show_jobs() -> Iterator[Callable[[Sequence[ModelCells]], None]]:
-    """Yield a function that updates a table on standard error; without a terminal, it prints one line per minute."""
+    """Yield a function that shows jobs on standard error: as a table in a terminal, else as one line per minute."""
     console = create_plain_console(
         stderr=True, soft_wrap=not create_plain_console(stderr=True).is_terminal, highlight=False
     )

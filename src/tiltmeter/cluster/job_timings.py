@@ -1,4 +1,4 @@
-"""Store the timings of cells in the cache, and read them for later time estimates."""
+"""Store the timings of cells (single runs of a matrix) in the cache, and read them for later time estimates."""
 
 import json
 from contextlib import suppress
@@ -15,14 +15,14 @@ from tiltmeter.runs.manifest_file import read_manifest
 from tiltmeter.text_files import read_json
 
 _TIMINGS = "timings.sqlite"
-# The name of a file in the folder of the matrix; it lists the jobs whose timings are already stored.
+# The name of a file in the folder of a matrix; it lists the jobs whose timings are already stored.
 _RECORDED = "recorded.json"
 
 
 def save_timings(out: Path, entry: ModelCells) -> None:
-    """Store the timings of a job's cells, unless they are already stored; ignore errors.
+    """Store the timings of the cells (runs) of a job, unless they are already stored; ignore errors.
 
-    An error is harmless, because timings are only used for estimates.
+    An error is harmless, because timings are only used for time estimates. `out` is the folder of the matrix.
     """
     state = read_state(entry.folder)
     with suppress(TiltmeterError, OSError, KeyError, TypeError, ValueError):
@@ -35,7 +35,7 @@ def save_timings(out: Path, entry: ModelCells) -> None:
 
 
 def _build_timing(entry: ModelCells, values: dict[str, Any]) -> Timing:
-    """Build the timing of a cell from the state of its job and the manifest of its run."""
+    """Build the timing of a cell (one run) from its entry in the state of the job, and from the manifest of the run."""
     manifest = read_manifest(entry.folder / values["cell"])
     model = manifest.models[0]
     return Timing(

@@ -22,10 +22,10 @@ _POLL_INTERVAL = 0.5
 
 @dataclass
 class MatrixResult:
-    """The result of running a matrix: the numbers of all and of complete cells, and the failed cells.
+    """The result of running a matrix: the numbers of all and of complete cells (runs), and the failed cells.
 
-    `failed` maps a model and a cell to the reason of the failure. `elsewhere` are the models whose jobs are run by
-    another command. `notes` are sentences for the user.
+    `failed` maps (model, folder of the cell) to the reason of the failure. `elsewhere` are the models whose jobs are
+    run by another command. `notes` are sentences for the user.
     """
 
     cells: int
@@ -42,7 +42,7 @@ Show = Callable[[Sequence[ModelCells]], None]
 def run_matrix(
     matrix: RunMatrix, engine: JobEngine, *, show: Show = lambda _entries: None, wait: bool = True
 ) -> MatrixResult:
-    """Start a job for each model with unfinished cells; if `wait` is true, wait until all jobs have ended.
+    """Start a job for each model with unfinished cells (runs); if `wait` is true, wait until all jobs have ended.
 
     If the call is interrupted, stored answers are kept, and the next call reuses them.
     """
@@ -90,7 +90,7 @@ def _select_jobs(matrix: RunMatrix, engine: JobEngine, result: MatrixResult) -> 
                 to_do.append(entry)
             except (TiltmeterError, OSError) as error:
                 result.failed |= {(entry.label, cell.folder): str(error) for cell in entry.unfinished}
-        else:  # an earlier command may have ended before merging its stores
+        else:  # an earlier command may have ended before it merged the stores of this job
             _merge_stores(entry, result)
             save_timings(matrix.out, entry)
     return to_do
@@ -109,16 +109,16 @@ def _process_ended_jobs(matrix: RunMatrix, ended: dict[str, JobOutcome], result:
 
 
 def _merge_stores(entry: ModelCells, result: MatrixResult) -> None:
-    """Lock a job and merge its stores into the cache; delete the stores if all cells are complete."""
+    """Lock a job and merge its stores of answers into the cache; delete the stores if all cells (runs) are complete."""
     if not has_stores(entry.folder):
         return
     try:
         with JobLock(entry.folder, wait=False):
             merge_stores(entry.folder, remove=not entry.unfinished)
     except JobTakenError:
-        pass  # the process that holds the lock merges the stores
+        pass  # the process that holds the lock will merge the stores
     except (TiltmeterError, OSError) as error:
         result.notes.append(
-            f"The answers of {entry.label} could not be added to the cache: {error} They are kept in {entry.folder}; "
-            "run the same command again to retry."
+            f"The answers of {entry.label} could not be added to the cache: {error} The answers are kept in "
+            f"{entry.folder}; run the same command again to retry."
         )

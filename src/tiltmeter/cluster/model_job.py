@@ -1,4 +1,4 @@
-"""A job measures all cells of one model in one process: `python -m tiltmeter.cluster.model_job FOLDER`.
+"""A job measures all cells (runs) of one model in one process: `python -m tiltmeter.cluster.model_job FOLDER`.
 
 The model is opened once for all cells. The file `job.json` in the folder describes the job, so that every engine can
 start the job with only the path of the folder.
@@ -36,7 +36,8 @@ JOB = "job.json"
 class JobOutcome(TypedDict):
     """The outcome of a job: `state` is `finished`, `failed` or `busy` (another process runs the job).
 
-    `failed` maps the folder of each failed cell to the reason; the key "" has a reason that concerns all cells.
+    `failed` maps the folder of each failed cell (run) to the reason; the value of the key "" is a reason that concerns
+    all cells.
     """
 
     state: str
@@ -44,7 +45,7 @@ class JobOutcome(TypedDict):
 
 
 def write_job(entry: ModelCells) -> None:
-    """Write the file `job.json` for a model and its cells."""
+    """Write the file `job.json`, which describes the job of a model and its cells (runs)."""
     create_folder(entry.folder)
     values = {
         "model": entry.model.to_dict(),
@@ -56,13 +57,13 @@ def write_job(entry: ModelCells) -> None:
 
 
 def build_failure(reason: str) -> JobOutcome:
-    """Return the outcome of a job in which all cells failed for one reason."""
+    """Return the outcome of a job in which all cells (runs) failed for the same reason."""
     return {"state": "failed", "failed": {"": reason}}
 
 
 @cache_hashes()
 def run_job(folder: Path, call: str = "", **about: Any) -> JobOutcome:
-    """Run the unfinished cells of the job in a folder; the values in `about` are added to the job's state file.
+    """Measure the unfinished cells (runs) of the job in a folder; `about` are additional values for its state file.
 
     `call` identifies the attempt to run the job, see `JobLock`. Errors are not raised, except interrupts; they become
     reasons in the outcome.

@@ -1,4 +1,4 @@
-"""The cells of a plan: one run for each model, benchmark, language and protocol, each in its own folder."""
+"""The cells of a plan; a cell is the run of one model on one benchmark, language and protocol, in its own folder."""
 
 import json
 import re
@@ -28,7 +28,7 @@ from tiltmeter.runs.run_files import MANIFEST, MEASURES, SCORES, finish_save
 from tiltmeter.text_files import expand_home, read_json
 
 _LONGEST_NAME = 100
-# The suffix of a protocol name that selects one variant of the protocol.
+# Matches the suffix of a protocol name that selects one variant of the protocol.
 _CASE = re.compile(r"/[a-z]$")
 
 
@@ -44,7 +44,7 @@ class PlannedCell:
 
 @dataclass(frozen=True)
 class ModelCells:
-    """A model of a plan with its cells and its folder; these are the work of one job."""
+    """A model of a plan with its cells (runs) and its folder; one job measures all these cells."""
 
     model: PlannedModel
     cells: tuple[PlannedCell, ...]
@@ -66,14 +66,18 @@ class ModelCells:
         return RunSettings(protocol=cell.protocol, limit=cell.limit, chat=self.model.build_chat_options())
 
     def request(self, cell: PlannedCell) -> dict[str, Any]:
-        """Return the request that the manifest of the cell's run contains; raise an error if an option is invalid."""
+        """Return the request (models, benchmarks and options) of a cell, as the manifest of its run contains it.
+
+        Raise an error if an option is not valid.
+        """
         options = self.model.build_model_options(get_cache_folder())
         return build_request([self.model.name], [cell.on], self.settings(cell), options)
 
     def is_finished(self, cell: PlannedCell) -> bool:
-        """Return whether the cell has a complete and current run.
+        """Return whether the folder of a cell contains a complete and current run.
 
-        A run is current if its request is that of the plan, and if the files of its model and items are older.
+        A run is current if its request is the request of the plan, and if the files of its model and items are older
+        than the run.
         """
         folder = self.folder / cell.folder
         try:
@@ -94,7 +98,7 @@ class ModelCells:
 
     @property
     def unfinished(self) -> list[PlannedCell]:
-        """Return the cells that are not finished, in the order of the plan."""
+        """Return the cells (runs) that are not finished, in the order of the plan."""
         try:
             existing = {path.name for path in self.folder.iterdir()}
         except OSError:
@@ -102,21 +106,21 @@ class ModelCells:
         return [cell for cell in self.cells if cell.folder not in existing or not self.is_finished(cell)]
 
     def finish_saves(self) -> None:
-        """Complete the saving of runs that was interrupted; the caller must hold the job's lock."""
+        """Complete the saving of runs whose saving was interrupted; the caller must hold the lock of the job."""
         for cell in self.cells:
             with suppress(TiltmeterError, OSError):  # if this fails, the cell is measured again
                 finish_save(self.folder / cell.folder)
 
     @cached_property
     def digest(self) -> str:
-        """Return a hash of the folders and requests of all cells."""
+        """Return a hash of the folders and requests of all cells; it changes if the plan of the model changes."""
         requests = [[cell.folder, self.request(cell)] for cell in self.cells]
         return sha256(json.dumps(requests, sort_keys=True).encode()).hexdigest()[:16]
 
 
 @dataclass(frozen=True)
 class RunMatrix:
-    """All cells of a plan; `lacking` maps a benchmark to the requested languages that the benchmark does not have."""
+    """All cells (runs) of a plan; `lacking` maps a benchmark to the requested languages that it does not have."""
 
     plan: Plan
     out: Path
@@ -125,14 +129,14 @@ class RunMatrix:
 
     @cached_property
     def cell_count(self) -> int:
-        """Return the number of cells of all models."""
+        """Return the number of cells (runs) of all models."""
         return sum(len(entry.cells) for entry in self.models)
 
 
 def make_matrix(plan: Plan, out: Path) -> RunMatrix:
-    """Build the cells of a plan, with folders inside `out`; raise an error for an unknown benchmark, part or option.
+    """Return the matrix of a plan, with the folders of the cells (runs) inside `out`.
 
-    No model is opened, and nothing is downloaded.
+    Raise an error for an unknown benchmark, part or option. No model is opened, and nothing is downloaded.
     """
     cells: dict[str, PlannedCell] = {}
     lacking: dict[str, tuple[str, ...]] = {}
@@ -151,7 +155,7 @@ def make_matrix(plan: Plan, out: Path) -> RunMatrix:
                     )
     if not cells:
         raise UsageError(
-            f"{plan.path} has no cells: no benchmark has items in {', '.join(plan.languages)}; change `languages`."
+            f"{plan.path} describes no run: no benchmark has items in {', '.join(plan.languages)}; change `languages`."
         )
     models = tuple(
         ModelCells(model, tuple(cells.values()), expand_home(out) / get_folder_name(model)) for model in plan.models
@@ -177,7 +181,10 @@ def get_folder_name(model: PlannedModel) -> str:
 
 
 def _format_options(model: PlannedModel) -> list[str]:
-    """Return the options that change results, for the name of a folder: the names of flags, the values of others."""
+    """Return the options of a model that change results, as texts for the name of a folder.
+
+    A flag is represented by its name, a chat option by its name and value, and any other option by its value.
+    """
     changing = [option for option in list_options(ModelOptions) if option.changes_results]
     flags = [option.flag[2:] for option in changing if option.kind is FLAG and model.options.get(option.name)]
     values = [str(model.options[o.name]) for o in changing if o.kind is not FLAG and o.name in model.options]
@@ -188,7 +195,8 @@ def _format_options(model: PlannedModel) -> list[str]:
 def build_safe_name(text: str) -> str:
     """Return a text as a valid folder name.
 
-    A path is shortened to its last part, and a model on a server to the model's name; a hash is added to both.
+    A path is shortened to its last part, and the name of a model on a server to the part without the address; in both
+    cases, a hash is added.
 
     >>> build_safe_name("google-bert/bert-base-cased"), build_safe_name("published/single")
     ('google-bert--bert-base-cased', 'published--single')
@@ -211,7 +219,7 @@ def build_safe_name(text: str) -> str:
 def _split_by_language(text: str, plan: Plan) -> tuple[list[tuple[str, str, str]], tuple[str, ...]]:
     """Split a benchmark specification of a plan into one specification per language.
 
-    Returns a list of (benchmark, language, specification), and the requested languages that the benchmark lacks.
+    Return a list of (benchmark, language, specification), and the requested languages that the benchmark does not have.
     """
     try:
         spec = parse_spec(text)
@@ -256,7 +264,7 @@ def _reject_unknown_protocols(plan: Plan) -> None:
 
 
 def list_forms(specs: Iterable[str]) -> list[str]:
-    """Return the item forms of benchmarks; the form of a file is the form of its first item."""
+    """Return the names of the item forms of benchmarks, sorted; the form of a file is the form of its first item."""
     forms = set()
     for text in specs:
         spec = parse_spec(text)

@@ -60,7 +60,8 @@ class PlannedModel:
 class Plan:
     """The content of a plan file.
 
-    `languages` applies to benchmarks that are listed without a language; if it is empty, all languages are measured.
+    `languages` applies to benchmarks that are listed without a language. If it is empty, all languages of these
+    benchmarks are measured.
     """
 
     path: Path
@@ -140,7 +141,7 @@ def _reject_unknown(where: object, table: Mapping[str, Any], known: Iterable[str
 
 
 def _parse_texts(path: Path, values: Mapping[str, Any], key: str) -> tuple[str, ...]:
-    """Return the list of texts with this key; raise a DataError if it is not a list of different texts."""
+    """Return the list of texts that a plan has for a key; raise a DataError if it is not a list of different texts."""
     texts = values.get(key, [])
     if not isinstance(texts, list) or not all(isinstance(text, str) and text.strip() for text in texts):
         raise DataError(f'{path}: {key} must be a list of texts, for example {key} = ["a", "b"], but is {texts!r}.')

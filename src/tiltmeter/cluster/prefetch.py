@@ -32,9 +32,10 @@ NOTHING = PrefetchedFiles(frozenset(), frozenset())
 
 
 def prefetch(matrix: RunMatrix, report: Callable[[str], None]) -> dict[str, str]:
-    """Download the models and data of a plan; return a dictionary from names that failed to the reasons.
+    """Download the models and data of a plan; return the reasons for failures, with the models and benchmarks as keys.
 
-    `report` is called with the name of each benchmark and model. Later jobs of the downloaded models use no network.
+    `report` is called with the name of each benchmark and model before its download. Jobs whose files were all
+    downloaded use no network.
     """
     reject_unwritable_folder(matrix.out)
     failed: dict[str, str] = {}

@@ -1,4 +1,4 @@
-"""Record the progress of a cell, and measure its throughput."""
+"""Record the progress of a cell (one run of a matrix), and measure its questions per second."""
 
 import time
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ from tiltmeter.progress.progress import Progress, ReportProgress
 
 
 class CellThroughput:
-    """Writes the progress of a cell to the state of its job, and measures questions per second for time estimates."""
+    """Writes the progress of a cell (a run) to the state of its job, and measures its speed for time estimates."""
 
     def __init__(self, state: JobState) -> None:
         self._state = state
@@ -22,7 +22,7 @@ class CellThroughput:
 
     @contextmanager
     def watch(self, label: str) -> Iterator[ReportProgress]:
-        """Yield a function that receives progress reports; a run calls `watch` once for each head of the model."""
+        """Yield a function that receives progress reports; `watch` is called once for each prediction head."""
         pace = Pace(label)
 
         def report(now: Progress) -> None:
@@ -39,7 +39,7 @@ class CellThroughput:
             self.asked += pace.done - first
 
     def summary(self) -> dict[str, Any]:
-        """Return the numbers of questions, stored answers, asked questions and seconds."""
+        """Return the numbers of questions, stored answers and asked questions, and the durations in seconds."""
         return {
             "questions": self.questions,
             "stored": self.stored,

@@ -1,4 +1,4 @@
-"""Estimate the duration of a run from the timings of earlier runs."""
+"""Estimate how long a run will take from the timings of earlier runs."""
 
 import math
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ class ModelSize:
 
 @dataclass(frozen=True, slots=True)
 class ModelEstimate:
-    """The estimated minimum and maximum seconds for one model (None if unknown); `basis` describes the data used."""
+    """The estimated minimum and maximum seconds for one model (None if unknown); `basis` describes the timings used."""
 
     model: str
     low: float | None = None
@@ -42,7 +42,7 @@ def estimate_model(
     runs: int = 1,
     unanswered: float = 1.0,
 ) -> ModelEstimate:
-    """Estimate the time for one model from the most similar earlier runs.
+    """Estimate how long the runs of one model take, from the timings of the most similar earlier runs.
 
     `runs` is the number of runs for which the model is loaded once, and `items` the total number of items of these
     runs. `unanswered` is the share of questions without a stored answer.

@@ -49,7 +49,7 @@ class Timing:
     end_seconds: float
 
     def combine_with(self, other: "Timing") -> "Timing":
-        """Return the sum of this timing and the timing of a second head of the same model."""
+        """Return the sum of this timing and the timing of a second prediction head of the same model."""
         return replace(
             self,
             questions=self.questions + other.questions,
@@ -60,7 +60,7 @@ class Timing:
 
 
 _COLUMNS = ", ".join(field.name for field in fields(Timing))
-# Maximum number of timings that are used for estimates.
+# Maximum number of timings that are read for estimates.
 _NEWEST = 2000
 
 

@@ -1,4 +1,4 @@
-"""The studio as a Starlette application."""
+"""The web application of the studio, built with Starlette."""
 
 import errno
 import logging
@@ -30,7 +30,7 @@ _LOG = logging.getLogger(__name__)
 
 # Maximum size of a request in bytes; the route for uploaded files has its own limit.
 _LARGEST = 1_000_000
-# Static files by name; the studio also uses the style sheet of the reports.
+# Static files of the web application by name; the studio also uses the style sheet of the reports.
 _STATIC = {
     **{str(path.name): path for path in (files("tiltmeter.studio") / "static").iterdir()},
     "report.css": files("tiltmeter.reports") / "templates" / "report.css",
@@ -38,7 +38,7 @@ _STATIC = {
 
 
 class Studio:
-    """The objects that all pages share: settings, workspace, sessions, projects and jobs."""
+    """The objects that all pages of a studio share: settings, workspace, sessions, projects and jobs."""
 
     def __init__(self, config: StudioConfig) -> None:
         self.config = config
@@ -50,7 +50,7 @@ class Studio:
         self.pages: Sequence[StudioPage] = [page for page in list_studio_pages() if page.shared or not config.share]
 
     def is_valid(self, session: Session) -> bool:
-        """Return whether the reviewer's password is still the one with which the session began."""
+        """Return whether the session of a reviewer is valid: the password has not changed since the login."""
         try:
             return bool(session.key) and session.key == get_session_key(self.workspace.folder, session.name)
         except TiltmeterError as error:
@@ -59,7 +59,7 @@ class Studio:
 
 
 def make_app(studio: Studio) -> ASGIApp:
-    """Return the application, wrapped in the request guard; handlers find the studio as `app.state.studio`."""
+    """Return the web application of a studio, wrapped in the security checks of `RequestGuard`."""
 
     @asynccontextmanager
     async def lifespan(_app: Starlette) -> AsyncIterator[None]:
@@ -88,7 +88,7 @@ def make_app(studio: Studio) -> ASGIApp:
         max_body_size=_LARGEST,
     )
     app.state.studio = studio
-    # The guard wraps everything else, so that error responses also have the security headers.
+    # `RequestGuard` wraps everything else, so that error responses also have the security headers.
     overviews = frozenset(page.path for page in studio.pages)
     return RequestGuard(app, studio.config, studio.sessions, studio.is_valid, overviews)
 
@@ -101,7 +101,7 @@ def _redirect_home(request: Request) -> Response:
 
 
 def _exchange_token(request: Request) -> Response:
-    """Check the start token in the address, and set a session cookie."""
+    """Check the start token in the address, and set the session cookie of the owner."""
     studio = responses.get_studio(request)
     if studio.config.share or not studio.sessions.is_start_token(request.query_params.get("token", "")):
         return Response("Wrong or outdated token; open the address that `tiltmeter studio` printed.\n", 403)
@@ -109,7 +109,7 @@ def _exchange_token(request: Request) -> Response:
 
 
 def _log_out(request: Request) -> Response:
-    """End the session; copies of its cookie are no longer accepted."""
+    """End the session of the user, so that copies of the session cookie are no longer accepted."""
     studio = responses.get_studio(request)
     studio.sessions.end(responses.get_session(request))
     response = responses.redirect(request, "/login" if studio.config.share else "/")
@@ -126,7 +126,7 @@ def _serve_static(request: Request) -> Response:
 
 
 def _render_error(request: Request, error: Exception) -> Response:
-    # If the message of an error names a command, the error has another message for pages (`on_page`).
+    # An error whose message names a command has another message for web pages, `on_page`.
     return responses.render_error(request, str(getattr(error, "on_page", error)))
 
 
@@ -151,8 +151,10 @@ def _render_http_error(request: Request, error: Exception) -> Response:
 def _render_failure(request: Request, error: Exception) -> Response:
     """Return an error page after an unexpected error.
 
-    The page shows the type of the error, and the terminal shows the traceback.
+    The page shows the type of the error, and the terminal in which the studio runs shows the traceback.
     """
     return responses.render_error(
-        request, f"Unexpected error ({type(error).__name__}); the terminal of the studio shows the details.", 500
+        request,
+        f"Unexpected error ({type(error).__name__}); the terminal in which the studio runs shows the details.",
+        500,
     )

@@ -1,4 +1,4 @@
-"""Checks of the user's data files; the result lists the rows that have findings."""
+"""Checks of the user's data files; the result lists the rows that have errors or warnings (findings)."""
 
 import re
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from tiltmeter.datasets.validation import ValidationResult
 from tiltmeter.files import create_temporary_folder
 from tiltmeter.text_files import split_lines
 
-# A page shows at most this many rows with findings, and this many characters of a row.
+# A page shows at most this many rows with findings (errors and warnings), and this many characters of a row.
 MOST_ROWS = 200
 _MAX_CHARACTERS = 600
 _LINE = re.compile(r"line (\d+)")
@@ -20,7 +20,7 @@ _LINE = re.compile(r"line (\d+)")
 
 @dataclass(frozen=True, slots=True)
 class CheckedRow:
-    """A row of a file, with the findings about the row."""
+    """A row of a checked file with its errors and warnings; `row` is the name of the row, such as `line 3`."""
 
     row: str
     text: str
@@ -31,8 +31,9 @@ class CheckedRow:
 class CheckedFile:
     """The result of checking a file.
 
-    `whole` are findings about the whole file. `rows` are the rows with findings that the page shows; `hidden` is the
-    number of further rows with findings. `codes` are (code, meaning, number of findings).
+    `whole` are findings (errors and warnings) about the whole file. `rows` are the rows with findings that the page
+    shows; `hidden` is the number of further rows with findings. `codes` lists the codes of the findings, as (code,
+    meaning, number of findings).
     """
 
     name: str
@@ -46,7 +47,7 @@ class CheckedFile:
 
 
 def check_file(path: Path, name: str) -> CheckedFile:
-    """Check a JSONL file; the page shows the file as `name`."""
+    """Check a JSONL file; `name` is the name that the page displays for the file."""
     (examination,) = validate_spec(Spec(str(path), None, (), path))
     lines = split_lines(path.read_text(encoding="utf-8", errors="replace"))
     return _build_checked_file(name, examination, lines)
@@ -84,7 +85,7 @@ def _build_checked_file(name: str, examination: ValidationResult, lines: Sequenc
 
 
 def _get_row_text(row: str, lines: Sequence[str]) -> str:
-    """Return the text of a row, shortened; `row` names the row, for example `line 3`."""
+    """Return the shortened text of a row, such as `line 3`; empty if the file has no such line."""
     match = _LINE.fullmatch(row)
     if match is None or not 0 < int(match[1]) <= len(lines):
         return ""

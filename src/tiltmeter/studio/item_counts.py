@@ -15,14 +15,14 @@ from tiltmeter.studio.studio_workspace import StudioWorkspace
 def count_items(text: str, limit: int | None, workspace: StudioWorkspace) -> int | None:
     """Return the number of items that a run would measure; None if a file is not downloaded.
 
-    `text` is a specification such as `stereoset:de`; `limit` is the maximum for each part and language.
+    `text` is a specification such as `stereoset:de`; `limit` is the maximum number of items for each part and language.
     """
     counts = _count_portions(text, workspace)
     return None if counts is None else sum(min(count, limit or count) for count in counts.values())
 
 
 def count_by_language(data: Dataset) -> dict[str, int | None]:
-    """Return the number of items of each language.
+    """Return a dictionary from each language of a data set to its number of items.
 
     The number is None if it is not in the catalogue and a file of the language is not downloaded.
     """
@@ -57,7 +57,7 @@ def load_local_items(text: str, workspace: StudioWorkspace) -> list[Item] | None
 
 
 def _count_portions(text: str, workspace: StudioWorkspace) -> "Counter[tuple[str, str]] | None":
-    """Return the number of items of each part and language; None if a file is not downloaded."""
+    """Return a counter from (part, language) to the number of items; None if a file is not downloaded."""
     if ".jsonl" in text:
         path = workspace.find_data_file(text.partition(":")[0])
         return Counter((_get_part(item), item.language) for item in _select_languages(path, text))

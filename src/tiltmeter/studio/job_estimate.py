@@ -1,4 +1,4 @@
-"""The estimate of the time and cost of a run, based on earlier runs; it loads no model and downloads nothing."""
+"""Estimate the time and cost of a run from earlier runs; no model is loaded and nothing is downloaded."""
 
 from dataclasses import dataclass
 
@@ -25,7 +25,7 @@ class RunEstimate:
     """The estimate of the time and cost of a run.
 
     `items` is the number of items in local files. `missing` are the benchmarks whose files are not downloaded.
-    `requests` is a text on the requests to servers.
+    `requests` is a text on the number of requests to servers.
     """
 
     items: int
@@ -39,7 +39,7 @@ class RunEstimate:
         known = [(m.low, m.high) for m in self.models if m.low is not None and m.high is not None]
         unknown = [m.model for m in self.models if m.low is None]
         if not known:
-            return "No time estimate yet; the first run on this machine measures the speed."
+            return "No time estimate yet; the speed is known only after the first run on this machine."
         low, high = sum(low for low, _ in known), sum(high for _, high in known)
         text = f"About {format_duration(low)} to {format_duration(high)}"
         return f"{text}, plus the time for {join_words(unknown)}, which is unknown." if unknown else f"{text}."
@@ -66,13 +66,13 @@ def estimate_run(request: RunRequest, workspace: StudioWorkspace) -> RunEstimate
 def _describe_requests(request: RunRequest, workspace: StudioWorkspace, counts: dict[str, int | None]) -> str:
     """Return a text on the number of requests to servers; empty if no model is on a server.
 
-    `counts` are the numbers of items for each specification.
+    `counts` maps each benchmark to its number of items, or to None if its files are not downloaded.
     """
     served = [model for model in request.models if find_source(model) in ("endpoint", "chat server")]
     if not served:
         return ""
     if not request.is_for_chat_models:
-        return "One request is sent to the server for each distinct text, that is a few for each item."
+        return "The server gets one request for each distinct text, which is a few requests for each item."
     from tiltmeter.models.chat_server import estimate_tokens
     from tiltmeter.options import ChatOptions
     from tiltmeter.runs.chat_budget import Budget

@@ -1,7 +1,7 @@
-"""Reading of jobs: each job of the studio is a folder with these files.
+"""Read the state of jobs; each job of the studio is a folder with these files:
 
 request.json    the requested run
-queued          exists while the job waits, and contains the time when the job was queued
+queued          exists while the job waits in the queue, and contains the time when the job was queued
 lock            names the process of the job; the process holds the lock until it ends (`cluster.job_lock`)
 stop            exists if the process should stop
 progress.json   the progress of the process
@@ -33,7 +33,7 @@ RESUMABLE: tuple[JobState, ...] = ("stopped", "failed", "interrupted")
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A job. `queued` is the time when the job was last queued; `sentence` says how the job ended."""
+    """A job; `queued` is the time when the job was last queued, and `sentence` describes how the job ended."""
 
     id: str
     request: RunRequest
@@ -62,8 +62,8 @@ def read_job(folder: Path) -> Job:
         return Job(folder.name, RunRequest(name=folder.name, models=(), on=()), "damaged", "", sentence)
     queued = _read_text(folder / QUEUED)
     outcome, progress = read_json(folder / OUTCOME), read_json(folder / PROGRESS)
-    # The order of these checks matters. At its start, a process takes the lock and then removes `queued`. At its end,
-    # it writes the outcome and then releases the lock.
+    # The order of these checks matters. At its start, a process takes the lock and then removes the file `queued`. At
+    # its end, it writes the outcome and then releases the lock.
     if queued is None and outcome.get("state") in ("finished", "stopped", "failed"):
         return Job(folder.name, request, outcome["state"], "", str(outcome.get("sentence", "")), progress)
     if is_held(folder):
@@ -73,12 +73,12 @@ def read_job(folder: Path) -> Job:
         return Job(folder.name, request, "queued", queued or "")
     if queued is not None or read_json(folder / OUTCOME) != outcome:
         return read_job(folder)  # the job changed while its files were read
-    sentence = "The process was killed. The stored answers are kept."
+    sentence = "The process of the run was killed. The stored answers are kept."
     return Job(folder.name, request, "interrupted", "", sentence, progress)
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """Return the object in a JSON file; return an empty dictionary if the file is missing or damaged."""
+    """Return the object in a JSON file as a dictionary; it is empty if the file is missing or damaged."""
     try:
         values = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):

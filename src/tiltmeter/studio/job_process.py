@@ -44,7 +44,7 @@ def main(folder: Path) -> int:
             (folder / QUEUED).unlink()
             try:
                 state, sentence = _run_job(folder)
-            except KeyboardInterrupt:  # the interrupt arrived while another exception was handled
+            except KeyboardInterrupt:  # the interrupt arrived while `_run_job` handled another exception
                 state, sentence = "stopped", _STOPPED
             _write_outcome(folder, state, sentence)
             return 0
@@ -60,7 +60,7 @@ def _run_job(folder: Path) -> tuple[str, str]:
     try:
         _make_run(folder, made)
     except KeyboardInterrupt:
-        if not made.is_set():  # if the run is already written, the job is finished
+        if not made.is_set():  # if `made` is set, the run is already written and the job is finished
             return "stopped", _STOPPED
     except Exception as error:
         return "failed", describe_failure(error)
@@ -81,7 +81,7 @@ def _watch_for_stop(folder: Path, ended: threading.Event) -> None:
     _interrupt()
     if not ended.wait(_PATIENCE):
         _write_outcome(folder, "stopped", _STOPPED)
-        os._exit(0)  # no stored answers are lost, because each batch is one transaction
+        os._exit(0)  # no stored answers are lost, because each batch of answers is one transaction
 
 
 def _interrupt() -> None:
@@ -118,7 +118,7 @@ def _make_run(folder: Path, made: threading.Event) -> None:
     try:
         with TimingStore(workspace.state / STUDIO_DATABASE) as timings:
             timings.add(_compute_timings(request, result, progress))
-    except TiltmeterError as error:  # a missing timing is no problem: timings only improve later estimates
+    except TiltmeterError as error:  # a missing timing is no problem, because timings only improve time estimates
         logger.warning("%s", error)
 
 
@@ -149,7 +149,7 @@ def _compute_timings(request: RunRequest, result: "Result", progress: ProgressFi
             asking_seconds=stage.ended - asked_from,
             end_seconds=now - progress.stages[-1].ended,
         )
-        # A model with a next-sentence head has two stages, so its timings are combined.
+        # A model with a next-sentence head is measured in two stages, whose timings are combined.
         timings[name] = timings[name].combine_with(timing) if name in timings else timing
     return list(timings.values())
 

@@ -1,4 +1,4 @@
-"""The queue of jobs; each job is a separate process, which continues if the studio ends."""
+"""The queue of jobs; each job makes one run in a separate process, which continues if the studio ends."""
 
 import json
 import logging
@@ -29,7 +29,7 @@ _ID = re.compile(r"[0-9]{8}-[0-9]{12}-[0-9a-f]{6}")
 _QUEUE_LOCK = "queue.lock"
 # Seconds between two checks of the job folders.
 _POLL_INTERVAL = 0.25
-# Seconds from an error until the queue tries again.
+# Seconds from an error until the queue tries again to start jobs.
 _PAUSE = 5.0
 
 
@@ -41,7 +41,8 @@ class _StartedProcess(NamedTuple):
 
 
 class JobQueue:
-    """The jobs of a workspace. At most `at_once` jobs run at the same time; jobs queued first start first.
+    """The jobs of a workspace. At most `at_once` jobs run at the same time; the job that was queued first
+    starts first.
 
     Jobs are started only within the context manager `running`.
     """
@@ -83,12 +84,15 @@ class JobQueue:
         return read_job(self._folder(job_id))
 
     def stop(self, job_id: str) -> None:
-        """Ask a running job to stop, or take a waiting job from the queue; stored answers are kept."""
+        """Ask a running job to stop, or remove a waiting job from the queue; stored answers are kept."""
         folder = self._folder(job_id)
         with self._changing:
             job = read_job(folder)
             if job.state == "queued" and not self._is_starting(job):
-                write_text(folder / OUTCOME, json.dumps({"state": "stopped", "sentence": "Stopped before it started."}))
+                write_text(
+                    folder / OUTCOME,
+                    json.dumps({"state": "stopped", "sentence": "The job was stopped before it started."}),
+                )
                 (folder / QUEUED).unlink(missing_ok=True)
             elif job.is_active:
                 write_text(folder / STOP, "")
@@ -115,7 +119,7 @@ class JobQueue:
         with self._changing:
             job = read_job(folder)
             if (job.state != "queued" and job.is_active) or self._is_starting(job):
-                raise UsageError(f"{job.request.name!r} is running; stop it first.")
+                raise UsageError(f"{job.request.name!r} is running; stop the run before you remove it.")
             # A folder without a request is not a job, so the job is removed even if the next step is interrupted.
             (folder / REQUEST).unlink(missing_ok=True)
             shutil.rmtree(folder, ignore_errors=True)
@@ -134,7 +138,7 @@ class JobQueue:
             self.version += 1
 
     def start_due_jobs(self) -> None:
-        """Start waiting jobs up to the limit, and record processes that ended before their job started."""
+        """Start waiting jobs up to the maximum number, and record processes that ended before their job started."""
         with self._changing:
             for started, code in self._runner.remove_ended():
                 self._record_failed_start(started, code)
@@ -149,7 +153,7 @@ class JobQueue:
 
     @contextmanager
     def running(self) -> Iterator[None]:
-        """Start jobs in a background thread until the context ends; running jobs continue after the context."""
+        """Start jobs in a background thread until the context ends; jobs that are then running continue."""
         create_folder(self.folder)
         ended = threading.Event()
         thread = threading.Thread(target=self._run_scheduler, args=(ended,), name="job queue", daemon=True)
@@ -209,7 +213,7 @@ class JobQueue:
     def _folder(self, job_id: str) -> Path:
         folder = self.folder / job_id
         if not _is_job(folder):
-            raise UsageError("This job does not exist; it may have been removed.")
+            raise UsageError("This job does not exist; it may have been removed from the list.")
         return folder
 
     def _is_starting(self, job: Job) -> bool:

@@ -1,8 +1,8 @@
-"""Rate limits for logins: one for each pair of name and address, and one for each address.
+"""Rate limits for logins: one limit for each pair of user name and IP address, and one for each IP address.
 
 After several wrong passwords, the next attempt must wait, and the waiting time doubles with each attempt. Unknown names
 are treated like known names, so that attempts do not reveal which names exist. The limit for a name applies only to one
-address, so that nobody can lock out another person.
+address, so that nobody can lock out another person from another address.
 """
 
 import ipaddress
@@ -13,10 +13,10 @@ from dataclasses import dataclass
 
 from tiltmeter.errors import UsageError
 
-FIRST_WAIT = 2.0  # seconds
-# Seconds after the last wrong password until the count of wrong passwords is reset.
+FIRST_WAIT = 2.0  # the first waiting time after too many attempts, in seconds
+# Seconds after the last attempt and its waiting time until the count of attempts is reset.
 FORGET = 3600.0
-# Maximum number of counts in memory; the oldest counts are dropped.
+# Maximum number of counts of attempts in memory; if there are more, the oldest counts are deleted.
 _MOST = 10_000
 
 Key = tuple[str, ...]
@@ -32,26 +32,31 @@ class TooManyAttemptsError(UsageError):
 
 @dataclass(frozen=True, slots=True)
 class AttemptLimit:
-    """A limit: the number of attempts without waiting time (`free`), and the maximum waiting time in seconds."""
+    """A rate limit: the number of attempts without waiting time (`free`), and the maximum waiting time in seconds."""
 
     free: int
     longest: float
 
 
-# An address has more free attempts, because many people may share one address, for example in an office.
+# An address has more attempts without waiting time, because many people may share it, for example in an office.
 BY_NAME = AttemptLimit(5, 900.0)
 BY_ADDRESS = AttemptLimit(50, 60.0)
 
 
 @dataclass(frozen=True, slots=True)
 class _AttemptCount:
+    """The number of attempts since the last success.
+
+    `until` is the time from which the next attempt is allowed, and `used` is the time of the last attempt.
+    """
+
     failed: int = 0
     until: float = 0.0
     used: float = 0.0
 
 
 class LoginAttempts:
-    """The counts of login attempts in a studio; they are kept only in memory."""
+    """Counts the login attempts of a studio; the counts are kept only in memory."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -59,14 +64,14 @@ class LoginAttempts:
         self._counts: dict[Key, _AttemptCount] = {}
 
     def record_attempt(self, name: str, address: str) -> None:
-        """Count an attempt before its password is checked, so that parallel attempts are also limited.
+        """Count a login attempt before its password is checked, so that parallel attempts are also limited.
 
         If the attempt must wait, raise a TooManyAttemptsError and do not count the attempt.
         """
         with self._lock:
             now = self._clock()
             limits = dict(zip(_build_keys(name, address), (BY_NAME, BY_ADDRESS), strict=True))
-            known = {key: self._known(key, now) for key in limits}
+            known = {key: self._get_count(key, now) for key in limits}
             if (until := max(count.until for count in known.values())) > now:
                 raise TooManyAttemptsError(until - now)
             for key, limit in limits.items():
@@ -79,7 +84,7 @@ class LoginAttempts:
                 del self._counts[next(iter(self._counts))]
 
     def record_success(self, name: str, address: str) -> None:
-        """After a correct password, reset the count of the name and take the attempt off the count of the address."""
+        """After a correct password, reset the count of the name, and subtract 1 from the count of the address."""
         with self._lock:
             by_name, by_address = _build_keys(name, address)
             self._counts.pop(by_name, None)
@@ -87,7 +92,7 @@ class LoginAttempts:
             if known is not None:
                 self._counts[by_address] = _AttemptCount(known.failed - 1, 0.0, known.used)
 
-    def _known(self, key: Key, now: float) -> _AttemptCount:
+    def _get_count(self, key: Key, now: float) -> _AttemptCount:
         count = self._counts.get(key, _AttemptCount())
         return _AttemptCount() if now > max(count.until, count.used) + FORGET else count
 
@@ -98,7 +103,7 @@ def _build_keys(name: str, address: str) -> tuple[Key, Key]:
 
 
 def _get_network(address: str) -> str:
-    """Return an IPv4 address unchanged, and the /64 network of an IPv6 address; one user usually has a whole network.
+    """Return an IPv4 address unchanged, or the /64 network of an IPv6 address (usually the network of one user).
 
     >>> _get_network("192.0.2.7"), _get_network("2001:db8:1:2:3:4:5:6"), _get_network("::ffff:192.0.2.7")
     ('192.0.2.7', '2001:db8:1:2::/64', '192.0.2.7')

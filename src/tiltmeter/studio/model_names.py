@@ -9,7 +9,7 @@ from tiltmeter.models.checkpoint import ADAPTER_CONFIG, CONFIG, EMBEDDED, find_c
 from tiltmeter.models.scheme import find_scheme
 from tiltmeter.studio.studio_workspace import StudioWorkspace
 
-# The protocols of model servers, with the descriptions that the form shows.
+# The protocols of model servers, with the descriptions that the page "New run" shows.
 ENDPOINTS = {
     "openai": "completions with log-probabilities (for example vLLM)",
     "sglang": "log-probabilities of SGLang",
@@ -18,7 +18,7 @@ ENDPOINTS = {
 CHAT = "chat:"
 _HUB_ID = re.compile(r"[\w][\w.-]{0,95}(/[\w][\w.-]{0,95})?(@[\w][\w./-]{0,99})?", re.ASCII)
 _SERVED = re.compile(r"[^\s@]{1,200}")
-_MAX_LENGTH = 500  # maximum number of characters
+_MAX_LENGTH = 500  # maximum number of characters in the name of a model
 
 
 def validate_model(name: str, workspace: StudioWorkspace) -> str:

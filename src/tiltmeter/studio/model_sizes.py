@@ -1,4 +1,4 @@
-"""Functions that find the size and kind of a model in its local files, for estimates of time."""
+"""Functions that find the size and kind of a model in its local files, for estimates of the time of a run."""
 
 import json
 from pathlib import Path

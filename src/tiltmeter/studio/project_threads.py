@@ -1,7 +1,7 @@
 """Threads for open projects: each project has one thread, and all requests about the project run in that thread.
 
 The reason is that the SQLite connection and the review objects of a project must be used by only one thread. A project
-is closed if there are no requests for a while. It is opened again if its settings or its database file have changed.
+is closed after 15 minutes without requests. It is opened again if its settings or its database file have changed.
 """
 
 import threading
@@ -40,13 +40,16 @@ class ProjectSession:
         return Review(self.project)
 
     def run_with_rating_session(self, task: Callable[[RatingSession], T]) -> T:
-        """Run a task with the rating session of the project; the session is loaded again if the project has changed."""
+        """Call `task` with the rating session of the project, and return the result of the task.
+
+        The rating session is loaded again if the project has changed.
+        """
         store = self.project.store
         if self._rating is None or self._rating[0] != store.stamp():
             self._rating = store.stamp(), load_rating(self.project)
         rating = self._rating[1]
         result = task(rating)
-        self._rating = store.stamp(), rating  # a rating changes the stamp but no item, so the session is still valid
+        self._rating = store.stamp(), rating  # a rating changes the stamp but no item, so `rating` is still valid
         return result
 
 
@@ -60,11 +63,11 @@ class ProjectThreads:
         self._is_closing = False
 
     def submit(self, folder: Path, task: Callable[[ProjectSession], T]) -> T:
-        """Run a task in the thread of the project in `folder`; return the result of the task or raise its error."""
+        """Call `task` in the thread of the project in `folder`; return the result of the task or raise its error."""
         result: Future[T] = Future()
         with self._lock:
             if self._is_closing:
-                raise UsageError("The studio is being closed.")
+                raise UsageError("The studio is being closed; start the studio again.")
             worker = self._workers.get(folder)
             if worker is None:
                 worker = self._workers[folder] = _Worker(self, folder)
@@ -73,11 +76,11 @@ class ProjectThreads:
         return result.result()
 
     def review(self, folder: Path, task: Callable[[Review], T]) -> T:
-        """Run a task with the review of the project in `folder`."""
+        """Call `task` with the review of the project in `folder`, and return the result of the task."""
         return self.submit(folder, lambda session: task(session.review))
 
     def close(self) -> None:
-        """Finish all submitted tasks and close all projects; new tasks are rejected until this is done."""
+        """Finish all submitted tasks and close all projects; meanwhile, new tasks are rejected."""
         with self._lock:
             self._is_closing = True
             workers = list(self._workers.values())
@@ -96,7 +99,7 @@ class ProjectThreads:
             return sorted(self._workers)
 
     def _remove_worker(self, worker: "_Worker") -> bool:
-        """Remove an idle worker; do not remove it and return False if it has a new task."""
+        """Remove an idle worker and return True; if the worker has a new task, keep the worker and return False."""
         with self._lock:
             if not worker.tasks.empty():
                 return False
@@ -116,7 +119,7 @@ class _Worker(threading.Thread):
         self._files: object = None
 
     def run(self) -> None:
-        """Run tasks until the project has been idle for a while or is closed."""
+        """Run the tasks of the project until there are no tasks for a while, or until the project is closed."""
         try:
             while True:
                 store = self._open.project.store if self._open is not None else None

@@ -16,7 +16,7 @@ POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
     "frame-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
-# The policy for reports that are shown in a frame; a report contains its own, stricter policy.
+# The Content-Security-Policy of reports that are shown in a frame; each report contains its own, stricter policy.
 FRAMED_POLICY = "sandbox allow-scripts; default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "
 FRAMED_POLICY += "img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'self'"
 _HEADERS = {
@@ -29,12 +29,12 @@ _HEADERS = {
     "Cache-Control": "no-store",
 }
 _SAFE = {"GET", "HEAD"}
-# Paths that need no session, and paths that users can open before they log in.
+# Paths that can be opened without a session, and paths that users can open before they log in.
 _OPEN = ("/static/", "/start")
 _FOR_GUESTS = ("/login",)
-# Links on other sites may open only these paths and the overview pages.
+# Links on other sites may lead only to these paths and to the pages in the navigation.
 _ENTRIES = frozenset({"/", "/start", "/login"})
-# The response to a link on another site that leads to any other page.
+# The response if a link on another site leads to any other path.
 _FOREIGN_LINK = (
     '<!doctype html><html lang="en"><meta charset="utf-8"><title>Tiltmeter</title>'
     '<p>This link comes from another site. <a href="/">Open the studio.</a></p></html>'
@@ -58,7 +58,7 @@ class RequestGuard:
         is_valid: Callable[[Session], bool],
         overviews: AbstractSet[str],
     ) -> None:
-        """`is_valid` says whether a reviewer's session is valid; `overviews` are paths that other sites may link to."""
+        """`is_valid` checks a reviewer's session; other sites may link to the paths in `overviews`."""
         self._app = app
         self._config = config
         self._sessions = sessions
@@ -82,14 +82,14 @@ class RequestGuard:
                     headers.setdefault(name, value)
             await send(message)
 
-        refusal = self._refusal(scope)
+        refusal = self._find_refusal(scope)
         await (refusal or self._app)(scope, receive, with_headers)
 
-    def _refusal(self, scope: Scope) -> Response | None:
+    def _find_refusal(self, scope: Scope) -> Response | None:
         headers = Headers(scope=scope)
         method, path = scope["method"], scope["path"]
         if headers.get("host", "").lower() not in self._config.hosts or len(headers.getlist("host")) != 1:
-            return _build_refusal(421, "Wrong address; use the one that `tiltmeter studio` printed.")
+            return _build_refusal(421, "Wrong address; open the address that `tiltmeter studio` printed.")
         if method not in {*_SAFE, "POST"}:
             return _build_refusal(405, "Method not allowed.")
         origin = headers.get("origin")
@@ -149,7 +149,7 @@ def _build_refusal(status: int, sentence: str, *, is_htmx: bool = False) -> Resp
 def _redirect_to_login(method: str, *, is_htmx: bool) -> Response:
     """Return a response that redirects to the login page.
 
-    If the request sends a form, return an error message instead, so that the page keeps the text in the form.
+    If the request sends a form, return an error message instead, so that the text in the form is not lost.
     """
     if method in _SAFE:
         if is_htmx:

@@ -1,4 +1,7 @@
-"""Timeouts for incomplete requests. Uvicorn has none, so slow clients could occupy all connections."""
+"""Timeouts for incomplete requests.
+
+The web server uvicorn has no such timeouts, so slow clients could occupy all connections.
+"""
 
 import asyncio
 
@@ -10,9 +13,9 @@ _INCOMPLETE = (h11.IDLE, h11.SEND_BODY)
 
 
 class TimedProtocol(H11Protocol):
-    """HTTP/1.1 protocol with timeouts.
+    """The HTTP/1.1 protocol of uvicorn with timeouts for slow clients.
 
-    The timeouts are in seconds: for the headers, for a pause within a body, and for a whole body.
+    The timeouts are in seconds: for the headers of a request, for a pause within its body, and for the whole body.
     """
 
     headers_within = 15.0
@@ -26,13 +29,13 @@ class TimedProtocol(H11Protocol):
     _begun = 0.0
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Start the timeout for the first request."""
+        """Start the timeout for the first request; if there are too many connections, close one."""
         super().connection_made(transport)
         self._wait()
         if len(self.connections) > self.most_connections:
             waiting = [one for one in self.connections if isinstance(one, TimedProtocol) and one._timer is not None]
             if waiting:
-                min(waiting, key=lambda one: one._begun)._give_up()
+                min(waiting, key=lambda one: one._begun)._close_slow_connection()
 
     def handle_events(self) -> None:
         """Restart the timeout for the rest of the current request, or for the next request."""
@@ -41,13 +44,14 @@ class TimedProtocol(H11Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Cancel the timeout when the connection is closed."""
-        self._stop()
+        self._cancel_timer()
         super().connection_lost(exc)
 
     def _wait(self) -> None:
+        """Start or restart the timeout of a request that is not complete; cancel the timeout of a complete request."""
         stage, now = self.conn.their_state, self.loop.time()
         if stage not in _INCOMPLETE or self.transport.is_closing():
-            self._stop()
+            self._cancel_timer()
             return
         if stage is not self._stage:
             self._stage, self._begun = stage, now
@@ -56,16 +60,16 @@ class TimedProtocol(H11Protocol):
         due = self._begun + self.headers_within
         if stage is h11.SEND_BODY:
             due = min(self._begun + self.body_within, now + self.longest_pause)
-        self._timer = self.loop.call_at(due, self._give_up)
+        self._timer = self.loop.call_at(due, self._close_slow_connection)
 
-    def _stop(self) -> None:
+    def _cancel_timer(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
         self._timer = self._stage = None
 
-    def _give_up(self) -> None:
+    def _close_slow_connection(self) -> None:
         is_answering = self._stage is h11.SEND_BODY and self.cycle.response_started
-        self._stop()
+        self._cancel_timer()
         if not is_answering:
             self.transport.write(TIMEOUT)
         self.transport.close()

@@ -30,14 +30,14 @@ def get_session(request: Request) -> Session:
 
 
 def parse_whole_number(text: str, name: str, most: int = 1_000_000_000) -> int:
-    """Parse a whole number of at most `most`; otherwise raise a UsageError, which calls the number `name`."""
+    """Return a text as a whole number from 0 to `most`; otherwise raise a UsageError that calls the number `name`."""
     if not text.isascii() or not text.isdecimal() or len(text) > 12 or int(text) > most:
         raise UsageError(f"{name} must be a whole number from 0 to {most:,}.")
     return int(text)
 
 
 def is_htmx(request: Request) -> bool:
-    """Return whether htmx sent the request, so that it expects only a part of a page."""
+    """Return whether the JavaScript library htmx sent the request; it expects only a part of a page as response."""
     return request.headers.get("hx-request") == "true"
 
 
@@ -85,7 +85,7 @@ def render_error(request: Request, sentence: str, status: int = 400) -> Response
 
 
 def redirect(request: Request, path: str) -> Response:
-    """Redirect the browser to another page of the studio."""
+    """Return a response that redirects the browser to another page of the studio."""
     if is_htmx(request):
         return Response(status_code=204, headers={"HX-Redirect": path})
     return RedirectResponse(path, 303)

@@ -1,4 +1,4 @@
-"""The page on which a reviewer sees one item. The review is blind: decisions of other reviewers are not shown."""
+"""The page on which a reviewer decides on one item; decisions of other reviewers are not shown (blind review)."""
 
 from dataclasses import dataclass
 
@@ -18,10 +18,11 @@ from tiltmeter.making.review.review_views import ReviewItem
 
 @dataclass(frozen=True, slots=True)
 class ReviewText:
-    """One text of an item.
+    """One text of an item on the review page.
 
-    `source` and `translation` have marked pieces; `text` is the translation without marks. `now` is the text in the
-    form: the reviewer's own text, or the translation.
+    `source` and `translation` are split into pieces, some of which are marked; `text` is the translation without marks.
+    `now` is the text in the form: the reviewer's own text, or the translation. `proposals` are texts that can replace
+    the translation, each with the changed pieces.
     """
 
     field: str
@@ -35,7 +36,7 @@ class ReviewText:
 
 @dataclass(frozen=True, slots=True)
 class ReviewReason:
-    """A finding that is a reason to review the item; `about` is the name of the text with the finding."""
+    """A problem that is a reason to review the item; `about` is the name of the text that has the problem."""
 
     code: str
     sentence: str
@@ -45,7 +46,7 @@ class ReviewReason:
 
 @dataclass(frozen=True, slots=True)
 class NeededReason:
-    """A warning: if the reviewer keeps the item, they must give a reason. `why` is a reason that they gave before."""
+    """A warning about an item; a reviewer who keeps the item must give a reason (`why`, empty until it is given)."""
 
     code: str
     sentence: str
@@ -54,10 +55,11 @@ class NeededReason:
 
 @dataclass(frozen=True, slots=True)
 class ReviewPage:
-    """An item, and the progress of the reviewer.
+    """An item as the review page shows it, and the progress of the reviewer.
 
-    `known` is the number of the reviewer's decisions on the item, including withdrawn decisions. `done` is the number
-    of items that the reviewer has decided on, and `left` the number of items that remain.
+    `shown` is a digest of the texts, and `decided` the reviewer's current decision on these texts. `known` is the
+    number of the reviewer's decisions on the item, including withdrawn decisions. `done` is the number of items that
+    the reviewer has decided on, and `left` the number of items that remain.
     """
 
     item: str
@@ -75,7 +77,7 @@ class ReviewPage:
 
 
 def build_review_page(review: Review, reviewer: str, view: ReviewItem) -> ReviewPage:
-    """Build the page of an item for a reviewer."""
+    """Build the review page of the item `view` for a reviewer."""
     sources, texts, proposals = mark_texts(view.source), mark_texts(view.texts), number_proposals(view)
     own = view.decided if view.decided and view.decided.shown == view.shown else None
     now = {**view.texts, **(own.texts if own else {})}

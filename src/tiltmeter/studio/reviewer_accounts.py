@@ -20,7 +20,8 @@ _FILE = Path(STATE) / "reviewers.json"
 # Parameters of scrypt; computing a hash needs 16 MB of memory and about 50 ms.
 _COST = {"n": 2**14, "r": 8, "p": 1}
 SHORTEST = 8  # minimum number of characters in a password
-# This entry is used for unknown names, so that the check takes as long as for known names. No password has this hash.
+# The entry for unknown names, so that checking their passwords takes as long as for known names. No password has this
+# hash.
 _NOBODY = {"salt": bytes(16).hex(), "hash": bytes(64).hex()}
 
 
@@ -37,7 +38,7 @@ def add_studio_reviewer(
 ) -> StudioReviewer:
     """Add a reviewer, or change the password of a reviewer.
 
-    If `is_adjudicator` is None, a known reviewer keeps the role, and a new reviewer is not an adjudicator.
+    If `is_adjudicator` is None, a known adjudicator stays an adjudicator, and a new reviewer is not an adjudicator.
     """
     name = name.strip()
     if not name or not name.isprintable() or len(name) > 100:
@@ -83,7 +84,7 @@ def find_studio_reviewer(workspace: Path, name: str) -> StudioReviewer | None:
 
 
 def get_session_key(workspace: Path, name: str) -> str:
-    """Return a key that changes with the password of a reviewer; empty for an unknown name."""
+    """Return a key that changes if the password of a reviewer is changed; empty for an unknown name."""
     return str(next((entry["session"] for other, entry in _read_accounts(workspace).items() if other == name), ""))
 
 
@@ -92,7 +93,7 @@ _hashing = threading.BoundedSemaphore(2)
 
 
 def check_password(workspace: Path, name: str, password: str) -> bool:
-    """Return whether `password` is the password of the reviewer; for unknown names the check takes as long."""
+    """Return whether `password` is the password of the reviewer; for unknown names, the check takes the same time."""
     wanted = name.strip().casefold()
     entry = next((entry for other, entry in _read_accounts(workspace).items() if other.casefold() == wanted), _NOBODY)
     return hmac.compare_digest(_hash_password(password, bytes.fromhex(entry["salt"])), bytes.fromhex(entry["hash"]))

@@ -1,4 +1,4 @@
-"""Comparisons of runs: the page that `tiltmeter compare --html` writes, and the pairs that are not compared.
+"""Comparisons of runs: the same page as from `tiltmeter compare --html`, and the pairs that are not compared.
 
 The modules that compare runs are imported only when they are used, because they import torch, which takes seconds.
 """
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tiltmeter.comparing.omitted_pairs import OmittedPairs
 
 MOST_RUNS = 12  # maximum number of runs in a comparison
-# Maximum number of results in the cache.
+# Maximum number of comparisons in the cache.
 _MAX_KEPT = 8
 
 
@@ -27,7 +27,8 @@ _MAX_KEPT = 8
 class ComparisonRequest:
     """A request for a comparison: the runs as (name, folder), and the options.
 
-    `state` changes if the content of a folder changes, so that an outdated result in the cache is not used.
+    `by` selects the pairs that are compared, and `across` the properties in which compared runs may differ. `state`
+    changes if the content of a folder changes, so that an outdated result in the cache is not used.
     """
 
     runs: tuple[tuple[str, Path], ...]
@@ -38,7 +39,7 @@ class ComparisonRequest:
 
 @dataclass(frozen=True, slots=True)
 class ComparedRuns:
-    """The result of a comparison: the HTML page or a `problem`, and the pairs that are not compared (`left_out`)."""
+    """The result of a comparison: an HTML page or a `problem`, and the pairs that are not compared (`left_out`)."""
 
     page: str
     problem: str
@@ -48,7 +49,7 @@ class ComparedRuns:
 def build_comparison_request(
     runs: Mapping[str, Path], by: str = "", across: tuple[str, ...] = (), state: tuple[Any, ...] = ()
 ) -> ComparisonRequest:
-    """Check the options of a comparison, and return the request."""
+    """Check the runs and options of a comparison, and return them as a request."""
     from tiltmeter.comparing.comparability import ACROSS
     from tiltmeter.comparing.comparison import BY
 

@@ -15,9 +15,10 @@ from tiltmeter.runs.run_validation import read_table
 
 @dataclass(frozen=True, slots=True)
 class DownloadFormat:
-    """A file format. `words` is its label, and `media` its media type.
+    """A format in which the results of a run can be downloaded; `words` is its label, and `media` its media type.
 
-    If `per_model` is true, a file is about one model; if the run has several models, the user must choose one.
+    `make` returns the text of the file for the folder of a run and a model. If `per_model` is true, a file is about one
+    model; if the run has several models, the user must choose a model.
     """
 
     words: str
@@ -37,7 +38,7 @@ def _export_scores(folder: Path, _model: str | None) -> str:
     try:
         scores = read_table(folder / SCORES)
     except DataError as error:
-        raise DataError(f"The scores of {folder.name} cannot be read: {error} Run it again.") from error
+        raise DataError(f"The scores of {folder.name} cannot be read: {error} Repeat the run.") from error
     return format_csv(list(scores.columns), scores.itertuples(index=False))
 
 
@@ -55,7 +56,7 @@ DOWNLOADS: Mapping[str, DownloadFormat] = {
         "Model card (Markdown)", "model-card.md", "text/markdown", partial(_export_format, "model-card"), per_model=True
     ),
     "lm-eval": DownloadFormat(
-        "Evaluation harness (JSON)",
+        "LM Evaluation Harness (JSON)",
         "lm-eval.json",
         "application/json",
         partial(_export_format, "lm-eval"),
@@ -67,6 +68,6 @@ DOWNLOADS: Mapping[str, DownloadFormat] = {
 def build_download(name: str, folder: Path, model: str | None) -> tuple[DownloadFormat, str]:
     """Return the download format with this name, and the text of the file for the run in `folder`."""
     if name not in DOWNLOADS:
-        raise UsageError(f"Unknown download {name!r}; choose one of {', '.join(DOWNLOADS)}.")
+        raise UsageError(f"Unknown download format {name!r}; choose one of {', '.join(DOWNLOADS)}.")
     chosen = DOWNLOADS[name]
     return chosen, chosen.make(folder, model)

@@ -15,7 +15,8 @@ _FILES = (MANIFEST, MEASURES, SCORES)
 class RunFolder:
     """A folder with a finished or unfinished run. `path` is relative to the workspace; its separator is `/`.
 
-    `stamp` is a text that changes if the size or modification time of the manifest or of the measures file changes.
+    `changed` is the modification time of the manifest or, if it is missing, of another file of the run. `stamp` is a
+    text that changes if the size or modification time of the manifest or of the measures file changes.
     """
 
     path: str
@@ -59,7 +60,7 @@ def _read_run(path: str, inside: dict[str, "os.DirEntry[str]"]) -> RunFolder | N
         return None
     try:
         states = [(entry.name, entry.stat()) for entry in files]
-    except OSError:  # a file was removed while the folder was read
+    except OSError:  # a file was removed after its name was read
         return None
     stamp = " ".join(f"{name}:{state.st_mtime_ns}:{state.st_size}" for name, state in states if name != SCORES)
     return RunFolder(path, states[0][1].st_mtime, stamp)

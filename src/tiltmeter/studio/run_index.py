@@ -1,4 +1,7 @@
-"""The list of all runs in a workspace, with display names and tags; `studio.sqlite` caches the summaries of runs."""
+"""The list of all runs in a workspace, with their display names and tags.
+
+The summaries of runs are cached in `studio.sqlite`.
+"""
 
 import hashlib
 import re
@@ -18,11 +21,11 @@ from tiltmeter.studio.run_folders import RunFolder, find_run_folder, find_run_fo
 from tiltmeter.studio.run_summary import RunSummary, summarize_run
 from tiltmeter.studio.studio_workspace import STUDIO_DATABASE, StudioWorkspace
 
-# Maximum number of characters in a display name, of characters in a tag, and of tags for a run.
+# The maximum numbers of characters in the display name of a run, of characters in a tag, and of tags for a run.
 LONGEST_NAME = 100
 LONGEST_TAG = 30
 MOST_TAGS = 12
-# This text is a part of the stamp of a summary, so that other versions of Tiltmeter do not use the summary.
+# The stamp of each cached summary contains this text, so that other versions of Tiltmeter do not use the summary.
 _FORMAT = f"1 {tiltmeter.__version__}"
 _UNREAD = RunSummary()
 _ODD_NAME = RunSummary(problem="The name of the folder or of a parent folder cannot be used in a URL; rename it.")
@@ -37,10 +40,10 @@ CREATE TABLE IF NOT EXISTS run_tag (path TEXT NOT NULL, tag TEXT NOT NULL, PRIMA
 
 @dataclass(frozen=True, slots=True)
 class ListedRun:
-    """A run in the list.
+    """A run in the list of runs.
 
-    `path` is relative to the workspace; it is empty if it cannot be used in a URL. `is_read` is False if the summary of
-    the run was not read yet.
+    `path` is relative to the workspace; it is empty if it cannot be used in a URL. `changed` is the time of the last
+    change. `is_read` is False if the summary of the run was not read yet.
     """
 
     path: str
@@ -63,7 +66,7 @@ class ListedRun:
 
     @property
     def words(self) -> str:
-        """Return the text in which a search looks for words, in lower case."""
+        """Return the text in which the search field of the list finds words, in lower case."""
         languages = [name for code in self.summary.languages for name in (code, get_language_name(code))]
         benchmarks = [benchmark.name for benchmark in self.summary.benchmarks]
         return "\n".join([self.name, self.path, *self.summary.models, *benchmarks, *languages, *self.tags]).casefold()
@@ -73,7 +76,8 @@ class ListedRun:
 class RunFilter:
     """A filter for the list of runs.
 
-    A run matches if it contains all words of `text` and has the value of every other field that is not empty.
+    A run matches if its names and tags contain all words of `text`, and if it has the value of every other field that
+    is not empty.
     """
 
     text: str = ""
@@ -96,7 +100,7 @@ class RunFilter:
 
 @dataclass(frozen=True, slots=True)
 class FilterChoices:
-    """The values that the user can choose in the filters."""
+    """The values that the user can choose in the filters of the list of runs."""
 
     benchmarks: list[str]
     languages: list[str]
@@ -104,7 +108,7 @@ class FilterChoices:
 
 
 def list_choices(runs: Iterable[ListedRun]) -> FilterChoices:
-    """Return the values for the filters; these are the values that occur in the runs."""
+    """Return the values that the filters offer, which are the values that occur in the runs."""
     runs = list(runs)
     return FilterChoices(
         sorted({benchmark.name for run in runs for benchmark in run.summary.benchmarks}),
@@ -126,7 +130,7 @@ class _RunStore(Database):
         )
 
     def read_summaries(self) -> dict[str, tuple[str, str]]:
-        """Return (stamp, summary) for the path of each run; damaged summaries are left out."""
+        """Return a dictionary from the path of each run to (stamp, summary); damaged summaries are left out."""
         rows = self._db.execute("SELECT * FROM run_summary")
         return {path: (stamp, text) for path, signed, text in rows if (stamp := _verify_stamp(signed, path, text))}
 
@@ -138,18 +142,18 @@ class _RunStore(Database):
             self._db.executemany("DELETE FROM run_summary WHERE path = ?", [(path,) for path in gone])
 
     def names(self) -> dict[str, str]:
-        """Return the display name for the path of each run that has one."""
+        """Return a dictionary from the path of each run that has a display name to this name."""
         return dict(self._db.execute("SELECT path, name FROM run_name"))
 
     def tags(self) -> dict[str, list[str]]:
-        """Return the tags for the path of each run that has tags."""
+        """Return a dictionary from the path of each run that has tags to its tags."""
         tags: dict[str, list[str]] = {}
         for path, tag in self._db.execute("SELECT path, tag FROM run_tag ORDER BY tag"):
             tags.setdefault(path, []).append(tag)
         return tags
 
     def describe(self, path: str, name: str | None, tags: Iterable[str] | None) -> None:
-        """Set the display name and the tags of a run; None leaves them unchanged."""
+        """Set the display name and the tags of a run; a value of None leaves the name or the tags unchanged."""
         with self.begin_transaction():
             if name is not None:
                 self._db.execute("DELETE FROM run_name WHERE path = ?", (path,))
@@ -161,7 +165,7 @@ class _RunStore(Database):
 
 
 class RunIndex:
-    """The runs of a workspace; `running` returns the run folders of active jobs."""
+    """The runs of a workspace; the function `running` returns the run folders of active jobs."""
 
     def __init__(self, workspace: StudioWorkspace, running: Callable[[], AbstractSet[Path]] = frozenset) -> None:
         self.workspace = workspace
@@ -170,7 +174,7 @@ class RunIndex:
     def runs(self, seconds: float | None = None) -> list[ListedRun]:
         """Return all runs; the newest run comes first.
 
-        After `seconds`, no more new summaries are read; the remaining runs have no summary until a later call reads it.
+        After `seconds`, files of new runs are no longer read; these runs have no summary until a later call reads it.
         """
         deadline = None if seconds is None else time.monotonic() + seconds
         everything = sorted(find_run_folders(self.workspace.folder), key=lambda folder: -folder.changed)
@@ -210,7 +214,7 @@ class RunIndex:
         return sorted(runs, key=_get_sort_key)
 
     def run(self, path: str) -> ListedRun:
-        """Return the run at a path, finished or not; raise a UsageError if there is no run at the path."""
+        """Return the finished or unfinished run at a path; raise a UsageError if there is no run at the path."""
         folder = find_run_folder(self.workspace.path(path))
         if folder is None:
             raise UsageError(f"The workspace has no run {path!r}.")
@@ -275,7 +279,7 @@ class RunIndex:
 def _validate_name(text: str, path: str) -> str:
     name = " ".join(escape_unsafe(text).split())
     if len(name) > LONGEST_NAME:
-        raise UsageError(f"The name has {len(name)} characters; use at most {LONGEST_NAME}.")
+        raise UsageError(f"The display name of the run has {len(name)} characters; use at most {LONGEST_NAME}.")
     return "" if name == path.rsplit("/", 1)[-1] else name
 
 
@@ -284,7 +288,7 @@ def _validate_tags(text: str) -> list[str]:
     if long := next((tag for tag in tags if len(tag) > LONGEST_TAG), None):
         raise UsageError(f"The tag {long[:LONGEST_TAG]}… has {len(long)} characters; use at most {LONGEST_TAG}.")
     if len(tags) > MOST_TAGS:
-        raise UsageError(f"These are {len(tags)} tags; use at most {MOST_TAGS} for a run.")
+        raise UsageError(f"You have entered {len(tags)} tags; use at most {MOST_TAGS} tags for a run.")
     return tags
 
 
@@ -299,6 +303,6 @@ def _format_stamp(folder: RunFolder) -> str:
 
 
 def _get_sort_key(run: ListedRun) -> tuple[float, str]:
-    """Return the sort key of a run: its finish time, or its last change if the finish time is unknown."""
+    """Return the sort key for newest runs first: the finish time, or the last change if the finish time is unknown."""
     finished = run.summary.finished_at
     return -(run.changed if finished is None else finished), run.path

@@ -20,8 +20,8 @@ class RunReports:
     def get(self, folder: Path) -> Path | None:
         """Return the path of the report of a run.
 
-        If the report is missing or outdated, start to create it and return None. If the creation fails, one call raises
-        the error, and the next call tries again.
+        If the report is missing or outdated, start to create it and return None. If the report cannot be
+        created, one call raises the error, and the next call tries again.
         """
         with self._lock:
             making = self._making.get(folder)
@@ -30,7 +30,7 @@ class RunReports:
                     return None
                 del self._making[folder]
                 making.result()
-                return folder / REPORT  # even if `is_current` is false because the run has a future time
+                return folder / REPORT  # even if its files have a time in the future, so that `is_current` is false
             if is_current(folder):
                 return folder / REPORT
             self._making[folder] = self._thread.submit(_make_report, folder)
@@ -46,7 +46,7 @@ class RunReports:
         return path
 
     def close(self) -> None:
-        """Stop after the report that is being created."""
+        """Create no more reports, except the report that is being created."""
         self._thread.shutdown(wait=False, cancel_futures=True)
 
 

@@ -20,7 +20,7 @@ _MAX_MODELS = 50
 _MAX_BENCHMARKS = 100
 _MAX_ITEMS = 1_000_000
 _MAX_PRICE = 1e6
-_CASES = re.compile(r"/[a-z]")  # the suffix of a protocol that names its case, as in `published/d`
+_CASES = re.compile(r"/[a-z]")  # the suffix that selects one variant of a protocol, as in `published/d`
 CHAT_PROTOCOLS = ("forced-choice", "choice-probabilities")
 PUBLISHED = "published"
 
@@ -66,7 +66,7 @@ class RunRequest:
 
     @property
     def is_for_chat_models(self) -> bool:
-        """Return whether the run measures chat models; a valid request has only chat models or none."""
+        """Return whether the run measures chat models; a valid request does not mix chat models with other models."""
         return any(map(is_chat_model, self.models))
 
 
@@ -85,13 +85,13 @@ def validate_request(request: RunRequest, workspace: StudioWorkspace) -> RunRequ
         )
     models = tuple(validate_model(name, workspace) for name in request.models)
     if len(set(models)) < len(models):
-        raise UsageError(f"{max(models, key=models.count)} is chosen twice; remove one of them.")
+        raise UsageError(f"The model {max(models, key=models.count)} is chosen twice; remove it once.")
     if len(set(map(is_chat_model, models))) > 1:
         raise UsageError(
             "Chat models and language models are measured differently and cannot be in one run; start two runs."
         )
     if request.limit is not None and not 1 <= request.limit <= _MAX_ITEMS:
-        raise UsageError(f"The limit of items is {request.limit}; choose a number from 1 to {_MAX_ITEMS:,}.")
+        raise UsageError(f"The maximum number of items is {request.limit}; choose a number from 1 to {_MAX_ITEMS:,}.")
     forms = {spec: find_form(spec, workspace) for spec in request.on}
     _validate_protocol(request.protocol, forms, chats=is_chat_model(models[0]))
     if request.tokenizer is not None:
@@ -100,7 +100,9 @@ def validate_request(request: RunRequest, workspace: StudioWorkspace) -> RunRequ
         validate_model(request.tokenizer, workspace)
     prices = [price for price in (request.price_in, request.price_out) if price is not None]
     if len(prices) == 1 or not all(0 <= price < _MAX_PRICE for price in prices):
-        raise UsageError("Give both prices per million tokens, for messages and for answers, or none.")
+        raise UsageError(
+            "Give both prices per million tokens (of messages and of answers) as numbers below 1,000,000, or none."
+        )
     if request.max_requests is not None and request.max_requests < 1:
         raise UsageError("The maximum number of requests must be at least 1.")
     workspace.get_new_run(request.name)
@@ -122,12 +124,12 @@ def find_form(text: str, workspace: StudioWorkspace) -> str:
             raise UsageError(f"{name} has no items.")
         return get_item_form(items[0]).name
     if any(mark in text for mark in ("\\", "~", "..")) or text.count("/") > 1:
-        raise UsageError(f"{text!r} is not a data set; choose one from the page Data.")
+        raise UsageError(f"{text!r} is not a data set; choose a data set from the page “Data”.")
     name = text.partition(":")[0].partition("/")[0]
     dataset = get_dataset(name)
     spec = parse_spec(text)
     if spec.path is not None:
-        raise UsageError(f"{text!r} is the name of a data set and of a file; move the file.")
+        raise UsageError(f"{text!r} is the name of a data set and of a file; rename the file.")
     dataset.select(spec.part, spec.languages)
     return dataset.form
 

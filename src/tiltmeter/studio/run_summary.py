@@ -22,7 +22,7 @@ from tiltmeter.runs.manifest_file import parse_manifest
 from tiltmeter.runs.run_files import ANSWERS, ITEMS, MANIFEST, MEASURES, SCORES
 from tiltmeter.runs.sample_notes import list_sample_notes
 
-# The tones of headlines, with the words that the filter by verdict shows.
+# The tones (kinds of verdict) of headlines, with the texts of the filter "Verdict" of the list of runs.
 TONES: dict[Tone, str] = {
     "towards": "bias towards stereotypes",
     "against": "bias against stereotypes",
@@ -30,13 +30,13 @@ TONES: dict[Tone, str] = {
     "doubt": "contradictory or not interpretable",
 }
 _FILES = (MANIFEST, MEASURES, SCORES, ITEMS, ANSWERS)
-# The list shows at most this many rulers for each benchmark; the report shows all rulers.
+# The list of runs shows at most this many rulers (drawn values) for each benchmark; the report shows all rulers.
 MOST_RULERS = 6
 
 
 @dataclass(frozen=True, slots=True)
 class RunRuler:
-    """A value of the primary measure, with a drawing of its interval (a ruler). `words` is the verdict."""
+    """A value of the primary measure, with a drawing of its interval (a ruler); `words` is the text of the verdict."""
 
     subject: str
     measure: str
@@ -48,9 +48,9 @@ class RunRuler:
 
 @dataclass(frozen=True, slots=True)
 class RunBenchmark:
-    """The summary of one benchmark: the headline (`lead`), and rulers of the primary measure.
+    """The summary of one benchmark of a run: the headline (`lead`), and rulers (drawn values) of the primary measure.
 
-    `tone` is empty if there is no verdict. `more` is the number of rulers that are not shown.
+    `tone` is the kind of verdict, empty if there is no verdict. `more` is the number of rulers that are not shown.
     """
 
     name: str
@@ -82,7 +82,7 @@ class RunSummary:
 
     @property
     def tones(self) -> set[str]:
-        """Return the tones of the headlines of all benchmarks."""
+        """Return the tones (kinds of verdict) of the headlines of all benchmarks."""
         return {benchmark.tone for benchmark in self.benchmarks if benchmark.tone}
 
     def to_json(self) -> str:
@@ -108,9 +108,13 @@ def _parse_ruler(fields: Mapping[str, Any]) -> RunRuler:
 def summarize_run(folder: Path) -> RunSummary:
     """Return the summary of the run in a folder; if the run is damaged or not finished, `problem` is set."""
     if link := next((name for name in _FILES if (folder / name).is_symlink()), None):
-        return RunSummary(problem=f"{link} is a symbolic link, which the studio does not follow; copy the file here.")
+        return RunSummary(
+            problem=f"{link} is a symbolic link, which the studio does not follow; replace it by the file."
+        )
     if not (folder / MANIFEST).is_file():
-        return RunSummary(problem=f"{MANIFEST} is missing, so the run did not finish; start it again, or delete it.")
+        return RunSummary(
+            problem=f"{MANIFEST} is missing, so the run did not finish; start the run again, or delete it."
+        )
     try:
         manifest = _read_manifest(folder)
     except TiltmeterError as error:
@@ -128,23 +132,23 @@ def _read_manifest(folder: Path) -> Manifest:
     try:
         return parse_manifest(values)
     except DataError as error:
-        raise DataError(f"{MANIFEST} is not valid: {error} Run it again.") from None
+        raise DataError(f"{MANIFEST} is not valid: {error} Repeat the run.") from None
 
 
 def _read_json(path: Path) -> Any:
     if not path.exists():
-        raise DataError(f"{path.name} is missing; run it again.")
+        raise DataError(f"{path.name} is missing; repeat the run.")
     if not path.is_file():  # for example a named pipe; reading it would block
-        raise DataError(f"{path.name} is not a regular file; run it again.")
+        raise DataError(f"{path.name} is not a regular file; repeat the run.")
     try:
         return json.loads(path.read_bytes())
     except (OSError, ValueError, RecursionError) as error:
-        raise DataError(f"{path.name} cannot be read ({clip(str(error), 120)}); run it again.") from None
+        raise DataError(f"{path.name} cannot be read ({clip(str(error), 120)}); repeat the run.") from None
 
 
 def _validate_rows(value: Any) -> list[dict[str, Any]]:
     if not isinstance(value, list) or not all(isinstance(row, dict) for row in value):
-        raise DataError(f"{MEASURES} is not valid; run it again.")
+        raise DataError(f"{MEASURES} is not valid; repeat the run.")
     return value
 
 
@@ -152,14 +156,14 @@ def _describe_problem(error: Exception) -> str:
     if isinstance(error, TiltmeterError):
         return clip(str(error), 300)
     words = clip(f"{type(error).__name__}: {error}", 120)
-    return f"{MEASURES} is incomplete ({words}); run it again."
+    return f"{MEASURES} is incomplete ({words}); repeat the run."
 
 
 def _build_summary(manifest: Manifest, rows: Sequence[Mapping[str, Any]]) -> RunSummary:
     try:
         over_all = from_dicts(row for row in rows if row.get("view") == "all" and row.get("model") != ALL_MODELS)
     except DataError as error:
-        raise DataError(f"{MEASURES} cannot be read ({clip(str(error), 120)}); run it again.") from None
+        raise DataError(f"{MEASURES} cannot be read ({clip(str(error), 120)}); repeat the run.") from None
     records = label_records([("", over_all)])
     names = shorten_names(record.benchmark for record in over_all)
     return RunSummary(
@@ -187,7 +191,7 @@ def _list_models(manifest: Manifest, records: Sequence[Record]) -> tuple[str, ..
 
 
 def _count_items(manifest: Manifest, records: Iterable[Record]) -> int:
-    """Return the number of items from the manifest; if it has none, count the items from the records."""
+    """Return the number of items in the manifest; if the manifest has no number, compute it from the records."""
     if count := sum(entry.items for entry in manifest.data):
         return count
     measured: dict[tuple[str, ...], int] = {}
@@ -208,7 +212,7 @@ def _list_benchmarks(manifest: Manifest, records: Sequence[Record], names: Mappi
         yield RunBenchmark(
             name=name,
             tone=headline.tone if headline else "",
-            lead=headline.lead if headline else "No measure of bias.",
+            lead=headline.lead if headline else "The run has no measure of bias.",
             rulers=tuple(_build_ruler(line, several) for line in lines[:MOST_RULERS]),
             more=max(0, len(lines) - MOST_RULERS),
         )

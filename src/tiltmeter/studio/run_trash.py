@@ -16,7 +16,7 @@ from tiltmeter.runs.run_files import MANIFEST
 from tiltmeter.studio.run_index import RunIndex
 
 DAYS = 30
-# If a run has no manifest and a file changed within this many seconds, the run may still be being written.
+# If a run has no manifest, and one of its files was changed within this many seconds, it may still be being written.
 _WRITING = 60.0
 _ORIGIN, _RUN = "origin.json", "run"
 _IDENTIFIER = re.compile(r"[0-9a-f]{16}")
@@ -28,9 +28,9 @@ def _get_time() -> datetime:
 
 @dataclass(frozen=True, slots=True)
 class DeletedRun:
-    """A run in the trash. `path`, `given_name` and `tags` are those before the deletion.
+    """A run in the trash, with the path, display name and tags that it had before it was deleted.
 
-    `deleted` is the time of the deletion; `identifier` is the name of the folder in the trash.
+    `deleted` is the time when the run was moved to the trash; `identifier` is the name of its folder in the trash.
     """
 
     path: str
@@ -41,7 +41,7 @@ class DeletedRun:
 
     @property
     def name(self) -> str:
-        """Return the display name of the run, or the name of its folder if it has none."""
+        """Return the display name of the run, or the name of its folder if the user gave no name."""
         return self.given_name or self.path.rsplit("/", 1)[-1]
 
     @property
@@ -51,7 +51,7 @@ class DeletedRun:
 
 
 class RunTrash:
-    """The trash of a workspace: for each deleted run a folder with the run and with a file about its origin."""
+    """The trash of a workspace; it has one folder for each deleted run, with the run and a file about its origin."""
 
     def __init__(self, index: RunIndex, now: Callable[[], datetime] = _get_time) -> None:
         self._index = index
@@ -65,7 +65,9 @@ class RunTrash:
         if run.running:
             raise UsageError(f"{run.name} is still running; stop it before you delete it.")
         if self._is_being_written(self._workspace.path(path)):
-            raise UsageError(f"{run.name} is being written; wait a minute and try again.")
+            raise UsageError(
+                f"{run.name} was changed a moment ago and may still be written; wait a minute and try again."
+            )
         deleted = DeletedRun(
             path,
             self._index.given_name(path),
@@ -90,9 +92,9 @@ class RunTrash:
         return sorted(runs, key=lambda deleted: deleted.deleted, reverse=True)
 
     def restore(self, identifier: str) -> str:
-        """Move a run from the trash back to the workspace, and return its path.
+        """Move a run from the trash back to its former path, and return the path.
 
-        This is its former path; if that path is in use, a number is added.
+        If the former path is in use, a number is added to it.
         """
         place = self._folder / identifier
         deleted = _read_deleted(place) if _IDENTIFIER.fullmatch(identifier) else None

@@ -25,7 +25,7 @@ _OPENING = "open.html"
 
 
 def open_socket(host: str, port: int | None) -> socket.socket:
-    """Return a socket that is bound to a port; if `port` is None, use the first free port, beginning with PORT."""
+    """Return a socket that is bound to `port`; if `port` is None, use a free port (PORT, or a later port)."""
     for number in [port] if port is not None else [*range(PORT, PORT + _TRIED), 0]:
         listening = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -35,11 +35,11 @@ def open_socket(host: str, port: int | None) -> socket.socket:
             listening.close()
             if port is not None:
                 raise UsageError(
-                    f"Port {port} of {host} cannot be used ({error.strerror}); choose another one with --port."
+                    f"Port {port} of {host} cannot be used ({error.strerror}); choose another port with --port."
                 ) from error
             continue
         return listening
-    raise UsageError(f"Found no free port of {host}; choose one with --port.")
+    raise UsageError(f"Found no free port of {host}; choose a port with --port.")
 
 
 def serve(
@@ -52,7 +52,7 @@ def serve(
     open_browser: bool = False,
     tell: Callable[[str], None] = print,
 ) -> None:
-    """Run the studio until it is interrupted; the function `tell` prints the address of the studio."""
+    """Run the studio until it is interrupted; `tell` is called with sentences for the user, such as the address."""
     studio = Studio(config)
     port = listening.getsockname()[1]
     address = f"{config.scheme}://{min(config.hosts, key=len) if config.share else f'127.0.0.1:{port}'}/"
@@ -130,14 +130,14 @@ def _prepare_browser(state: Path, address: str) -> Iterator[Callable[[], None]]:
 
 
 def describe_sharing(studio: Studio, address: str) -> list[str]:
-    """Return sentences that say who can log in to a shared studio, and what these people can do."""
+    """Return sentences about who can log in to a shared studio, and what these people can do."""
     workspace = studio.workspace
     projects = sorted(map(workspace.name_of, workspace.list_projects()))
     people = list_studio_reviewers(workspace.folder)
     adjudicators = [person.name for person in people if person.is_adjudicator]
     if not people:
         return [
-            f"{address} is open, but there are no reviewers yet; add one with "
+            f"The studio is at {address}, but no reviewer can log in yet; add a reviewer with "
             "`tiltmeter studio FOLDER --add-reviewer NAME`."
         ]
     sentences = [
@@ -148,4 +148,4 @@ def describe_sharing(studio: Studio, address: str) -> list[str]:
         sentences.append(
             f"Adjudicators can also settle conflicts, publish and download projects: {', '.join(adjudicators)}."
         )
-    return [*sentences, "Runs and data files are not accessible."]
+    return [*sentences, "Reviewers cannot open runs and data files."]

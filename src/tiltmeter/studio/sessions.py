@@ -1,4 +1,4 @@
-"""Sessions of browsers: signed cookies, CSRF tokens, and the start token."""
+"""Sessions of the studio's users: signed cookies, CSRF tokens, and the start token."""
 
 import json
 import os
@@ -15,17 +15,17 @@ from tiltmeter.errors import DataError
 from tiltmeter.files import write_atomically
 
 _SECRET = "secret"
-# This file lists sessions that ended before their cookies expire, so that the cookies are rejected.
+# The name of the file that lists sessions that ended before their cookies expire; these cookies are rejected.
 _ENDED = "ended-sessions.json"
-# A guest is not logged in, an owner started with the start token, and a reviewer logged in with a password.
+# A guest is not logged in, an owner opened the studio with the start token, and a reviewer logged in with a password.
 Role = Literal["guest", "owner", "reviewer"]
-# Seconds until a cookie expires.
+# Seconds until a cookie expires, for each role.
 _LIFETIME = {"guest": 3600, "owner": 30 * 86400, "reviewer": 12 * 3600}
 
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """The session of a browser. `name` is the name of the user; empty for an owner who has not chosen a name.
+    """The session of a user; `name` is the name of the user, or empty for an owner who has not chosen a name.
 
     `key` identifies the password with which a reviewer logged in; the session ends when the password changes.
     """
@@ -52,7 +52,7 @@ class Sessions:
         self._ended = _read_ended(self._ended_file)
 
     def new(self, role: Role, name: str = "", key: str = "") -> Session:
-        """Return a new session."""
+        """Return a new session with a random id."""
         return Session(role, secrets.token_urlsafe(12), name, key)
 
     def cookie(self, session: Session) -> str:
@@ -84,7 +84,7 @@ class Sessions:
     def compute_csrf_token(self, session: Session) -> str:
         """Return the CSRF token for the forms of a session.
 
-        A reviewer who logs in again has the same token, so that forms on open pages still work.
+        If a reviewer logs in again, the token is the same, so that forms on pages that are still open work.
         """
         owner = ["reviewer", session.name] if session.role == "reviewer" else ["session", session.id]
         return self._signer.get_signature(json.dumps(owner)).decode()
@@ -99,7 +99,7 @@ class Sessions:
 
 
 def _read_ended(path: Path) -> dict[str, float]:
-    """Return the ids of ended sessions, with the times when their cookies expire."""
+    """Return a dictionary from the ids of ended sessions to the times when their cookies expire."""
     if not path.is_file():
         return {}
     try:
@@ -111,7 +111,7 @@ def _read_ended(path: Path) -> dict[str, float]:
 
 
 def _load_secret(path: Path) -> str:
-    """Return the secret key in a file; if there is no file, create one that only its owner can read."""
+    """Return the secret key in a file; if the file does not exist, create it, readable only by its owner."""
     try:
         handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except FileExistsError:

@@ -42,7 +42,7 @@ class StudioConfig:
 
 
 def build_local_config(folder: Path, port: int, *, jobs: int = 1) -> StudioConfig:
-    """Return the settings of a studio that only this machine can open."""
+    """Return the settings of a studio that can be opened only on this machine."""
     return StudioConfig(folder=folder, hosts=frozenset(f"{host}:{port}" for host in LOOPBACK), jobs=jobs)
 
 
@@ -56,7 +56,7 @@ def build_shared_config(folder: Path, address: str) -> StudioConfig:
     """Return the settings of a shared studio at an address such as `review.example.org:8443`."""
     if not address or any(character in address for character in "/@ \t"):
         raise UsageError(
-            f"{address!r} is not a host name; give the one that reviewers type in the browser, for example "
+            f"{address!r} is not a host name; give the host name that reviewers type in the browser, for example "
             "review.example.org."
         )
     return StudioConfig(folder=folder, hosts=frozenset({address.lower()}), scheme="https", share=True)

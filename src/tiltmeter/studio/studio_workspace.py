@@ -1,4 +1,4 @@
-"""The workspace: the folder that the studio reads and writes."""
+"""The workspace of a studio: the folder in which the studio reads and writes runs, projects and data files."""
 
 import os
 import re
@@ -18,7 +18,8 @@ _IGNORED = ".gitignore"
 # Maximum depth of the folders that are searched for runs, projects and data files.
 DEPTH = 3
 _NAME = re.compile(r"[\w][\w .+-]{0,99}")
-# Maximum length of the name of a new run, in bytes. File systems allow 255, but temporary folders need a suffix.
+# Maximum length of the name of a new run, in bytes. File systems allow 255 bytes, but the name of the
+# temporary folder of a run is longer than the name of the run.
 _MAX_NAME_BYTES = 200
 
 
@@ -31,7 +32,7 @@ class StudioWorkspace:
     def __init__(self, folder: Path | str) -> None:
         self.folder = Path(folder).resolve()
         if not self.folder.is_dir():
-            raise UsageError(f"{folder} is not a folder; give the folder for your runs and projects.")
+            raise UsageError(f"{folder} is not a folder; give the folder that contains your runs and projects.")
         self.state = self.folder / STATE
         create_folder(self.state)
         # Git must not commit the secret key and the password hashes of reviewers.
@@ -39,7 +40,7 @@ class StudioWorkspace:
             write_text(self.state / _IGNORED, "*\n")
 
     def list_projects(self) -> Iterator[Path]:
-        """Yield the folders of the projects in the workspace, unsorted."""
+        """Yield the folders of the test set projects in the workspace, unsorted."""
         return (folder for folder, names in self.walk() if SETTINGS in names)
 
     def data_files(self) -> Iterator[Path]:
@@ -73,7 +74,7 @@ class StudioWorkspace:
         return path
 
     def get_run_folder(self, name: str) -> Path:
-        """Return the folder of a run that a job writes."""
+        """Return the folder to which a job writes the run with this name."""
         return self.folder / _RUNS / name
 
     def name_of(self, path: Path) -> str:
@@ -81,18 +82,20 @@ class StudioWorkspace:
         return path.relative_to(self.folder).as_posix()
 
     def path(self, name: str) -> Path:
-        """Return the path of a file or folder; raise a UsageError if it is hidden or outside the workspace."""
+        """Return the path of the file or folder `name`; raise a UsageError if it is hidden or outside the workspace."""
         parts = name.split("/")
         plain = bool(name) and "\\" not in name and "\0" not in name and ":" not in parts[0]
         if not plain or any(part == "" or part.startswith(".") for part in parts):
-            raise UsageError(f"{name!r} is not a valid name in the workspace.")
+            raise UsageError(
+                f"{name!r} is not a valid path in the workspace; give a path without hidden names, such as runs/a."
+            )
         path = self.folder.joinpath(*parts)
         if not path.resolve().is_relative_to(self.folder):
-            raise UsageError(f"{name!r} is a link to a place outside the workspace.")
+            raise UsageError(f"{name!r} is a link to a place outside the workspace; copy the files into the workspace.")
         return path
 
     def walk(self) -> Iterator[tuple[Path, list[str]]]:
-        """Yield each folder, to a depth of three, with the names of its files.
+        """Yield each folder of the workspace, to a depth of three, with the names of its files.
 
         Links are not followed. Hidden names and names that are not valid Unicode are left out.
         """

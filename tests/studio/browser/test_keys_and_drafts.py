@@ -96,7 +96,7 @@ def test_keys_can_be_disabled(studio: Served, browser: Any) -> None:
         assert page.evaluate(SHORTCUTS) == "1 2 c Enter e d a u p ?"
         # The list of keys, and back to the item.
         page.keyboard.press("?")
-        page.get_by_text("use a proposal").wait_for()
+        page.get_by_text("use the proposal").wait_for()
         assert not violations(page), "\n".join(violations(page))
         page.keyboard.press("?")
         at_item(page, "i0")
@@ -118,12 +118,12 @@ def test_keys_can_be_disabled(studio: Served, browser: Any) -> None:
         page.get_by_role("button", name="Edit").focus()
         page.keyboard.press("Enter")
         page.keyboard.press("Control+Enter")
-        said(page, "i0 is accepted.")
+        said(page, "Your decision on i0 is stored: accepted.")
         keys.focus()
         page.keyboard.press("Space")
         page.locator("h2[data-focus]").focus()
         page.keyboard.press("d")
-        said(page, "i1 is dropped.")
+        said(page, "Your decision on i1 is stored: dropped.")
 
 
 def test_keys_on_other_keyboards(studio: Served, browser: Any) -> None:
@@ -144,9 +144,9 @@ def test_keys_on_other_keyboards(studio: Served, browser: Any) -> None:
         page.evaluate(PRESS, ["&", "Digit1"])
         page.locator(".proposal[aria-pressed=true]", has_text="fue").wait_for()
         page.evaluate(PRESS, ["в", "KeyD"])  # drops, after it has asked, since a text is changed
-        page.locator("#message", has_text="Press it again").wait_for()
+        page.locator("#message", has_text="Press the button again").wait_for()
         page.evaluate(PRESS, ["в", "KeyD"])
-        said(page, "i0 is dropped.")
+        said(page, "Your decision on i0 is stored: dropped.")
 
 
 def test_unsent_text_is_kept_and_restored(studio: Served, browser: Any) -> None:
@@ -196,7 +196,7 @@ def test_unsent_text_is_kept_and_restored(studio: Served, browser: Any) -> None:
         page.locator("#message", has_text="discards your changes").wait_for()
         at_item(page, "i2")
         page.keyboard.press("d")
-        said(page, "i2 is dropped.")
+        said(page, "Your decision on i2 is stored: dropped.")
         # What was asked about is shown again with what was typed; sent, nothing is left that closing would lose.
         page.goto(f"{studio.address}/review/project?project=project")
         page.get_by_role("heading", name="Your tasks").wait_for()
@@ -227,4 +227,4 @@ def test_ctrl_enter_submits_only_forms_with_one_answer(studio: Served, browser: 
         assert "POST" not in with_requests
         page.keyboard.press("Escape")
         page.keyboard.press("2")
-        said(page, "w-1 is rated 2")
+        said(page, "Your rating of w-1 is stored: step 2")

@@ -66,15 +66,15 @@ def test_two_reviewers_agreement_adjudication_publication(studio: Served, browse
         page.keyboard.type("due to d and e")
         page.keyboard.press("Escape")
         page.keyboard.press("Enter")
-        said(page, "i0 is edited.")
+        said(page, "Your decision on i0 is stored: edited.")
         page.get_by_role("heading", name="i1").wait_for()
         assert page.evaluate("document.activeElement.textContent").startswith("i1")
         page.keyboard.press("d")
-        said(page, "i1 is dropped.")
+        said(page, "Your decision on i1 is stored: dropped.")
         page.keyboard.press("u")
         said(page, "i1 (dropped) is withdrawn")
         page.keyboard.press("d")
-        said(page, "i1 is dropped.")
+        said(page, "Your decision on i1 is stored: dropped.")
         # Right to left, in place.
         page.get_by_role("heading", name="i2").wait_for()
         page.keyboard.press("e")
@@ -104,7 +104,7 @@ def test_two_reviewers_agreement_adjudication_publication(studio: Served, browse
         assert page.evaluate("document.activeElement.name") == "why:target-not-in-context"
         page.keyboard.type("as spoken")
         page.keyboard.press("Control+Enter")
-        said(page, "i3 is edited.")
+        said(page, "Your decision on i3 is stored: edited.")
         page.get_by_role("heading", name="reviewed all").wait_for()
 
     with visiting(browser, studio, screen=NARROW, dark=True) as page:
@@ -126,7 +126,7 @@ def test_two_reviewers_agreement_adjudication_publication(studio: Served, browse
                     page.locator("[data-reason]").nth(place).fill("as it is")
             page.locator("h2[data-focus]").focus()
             page.keyboard.press("Enter")
-            said(page, f"i{number} is accepted.")
+            said(page, f"Your decision on i{number} is stored: accepted.")
         page.get_by_role("heading", name="reviewed all").wait_for()
 
     with visiting(browser, studio) as page:
@@ -186,7 +186,7 @@ def test_writing_and_rating_by_keyboard(studio: Served, browser: Any) -> None:
         assert violations(page) == []
         page.keyboard.press("Control+Enter")
         said(page, "w-1 is stored.")
-        page.get_by_text("1 of 2 written").wait_for()
+        page.get_by_text("1 of 2 items written").wait_for()
     with visiting(browser, studio, screen=NARROW, dark=True) as page:
         open_as(page, studio, "Ida", "written")
         follow(page, "Rate items")
@@ -194,7 +194,7 @@ def test_writing_and_rating_by_keyboard(studio: Served, browser: Any) -> None:
         assert "Written about" not in page.locator("#desk").inner_text()
         assert violations(page) == []
         page.keyboard.press("2")
-        said(page, "w-1 is rated 2")
+        said(page, "Your rating of w-1 is stored: step 2")
         page.get_by_text("Written about").wait_for()
         page.keyboard.press("4")
         page.get_by_role("heading", name="rated all").wait_for()

@@ -1,1 +1,1 @@
-"""The board: a static site that compares and ranks the models of many runs."""
+"""The board: a static web site that compares and ranks the models of many runs."""

@@ -25,7 +25,7 @@ _COMMIT = re.compile(r"[0-9a-f]{40}")
 
 @dataclass(frozen=True, slots=True)
 class BoardModel:
-    """A model with its attributes; `card` is the address of its model card, empty if the model is not on the hub."""
+    """A model of the board; `card` is the address of its model card, or empty if the model is not on the hub."""
 
     view: ModelView
     described: DescribedModel
@@ -35,7 +35,7 @@ class BoardModel:
 
 @dataclass(frozen=True, slots=True)
 class Board:
-    """The models, tables and notes of a board."""
+    """The content of a board; `broken` are the runs that cannot be read, and `notes` are sentences for the reader."""
 
     models: Sequence[BoardModel]
     columns: Sequence[BoardColumn]
@@ -61,7 +61,10 @@ def make_board(folders: Sequence[Path | str], *, reference: str = "", attributes
     models = _build_models(columns, keys, given)
     if attributes is not None:
         measured = {cell.record.model for column in columns for cell in column.cells}
-        notes += [f"{attributes.name} describes {name}, but no run has it." for name in given.list_unmeasured(measured)]
+        notes += [
+            f"{attributes.name} describes {name}, but no run measured this model."
+            for name in given.list_unmeasured(measured)
+        ]
     notes += [sentence for run in runs for sentence in describe_changed_files(run.changed, run.name)]
     notes += [
         f"{run.name}: {limited} Ranks always account for it."
@@ -73,7 +76,7 @@ def make_board(folders: Sequence[Path | str], *, reference: str = "", attributes
 
 
 def _find_reference(name: str, columns: Sequence[BoardColumn], keys: Sequence[str]) -> str:
-    """Return the name of the reference model on the board; `name` is its name on the board or in its runs."""
+    """Return the name of the reference model on the board; `name` is its name on the board or in its run files."""
     if not name or name in keys:
         return name
     for column in columns:

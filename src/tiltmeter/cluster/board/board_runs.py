@@ -1,4 +1,4 @@
-"""Read the runs of a board: their manifests and their records over all items, but not their tables of scores."""
+"""Read the runs of a board: their manifests and their values over all items, but not their tables of scores."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -23,8 +23,8 @@ from tiltmeter.text_files import expand_home, read_json
 class BoardRun:
     """A run on the board.
 
-    `name` is its name on the board, and `finished` its finish time. `records` are the values over all items. `changed`
-    are the names of files that were changed after the run.
+    `name` is the name of the run on the board, and `finished` its finish time. `records` are the values over all items.
+    `changed` are the names of files that were changed after the run.
     """
 
     folder: Path
@@ -37,7 +37,7 @@ class BoardRun:
 
 @dataclass(frozen=True, slots=True)
 class BrokenRun:
-    """A run that cannot be read; `reason` is a sentence."""
+    """A run that cannot be read; `reason` is a sentence about the error."""
 
     name: str
     reason: str
@@ -56,7 +56,9 @@ def find_runs(folders: Sequence[Path | str]) -> tuple[list[BoardRun], list[Broke
             broken.append(BrokenRun(name, str(error).replace(str(folder), name)))
     if not runs:
         given = ", ".join(str(folder) for folder in folders)
-        first = f" {format_count(len(broken), 'run')} cannot be read; the first: {broken[0].reason}" if broken else ""
+        first = (
+            f" {format_count(len(broken), 'run')} cannot be read; the first error: {broken[0].reason}" if broken else ""
+        )
         raise UsageError(f"Found no finished run in {given}; create one with `tiltmeter run` or `matrix`.{first}")
     return runs, broken
 
@@ -80,13 +82,13 @@ def _name_folders(folders: Iterable[Path | str]) -> Iterator[tuple[str, Path]]:
 def _read_run(folder: Path, name: str) -> BoardRun:
     finish_save(folder)
     if not (folder / MANIFEST).is_file():
-        raise DataError(f"{folder} has no {MANIFEST}, so the run did not finish; start it again.")
+        raise DataError(f"{folder} has no {MANIFEST}, so the run did not finish; start the run again.")
     manifest = read_manifest(folder)
     rows = validate_rows(read_json(folder / MEASURES))
     changed = list_changed_files(manifest, folder, (SCORES, MEASURES))
     over_all = [record for record in from_dicts(rows) if record.view == "all" and record.model != ALL_MODELS]
     if not over_all:
-        raise DataError(f"{folder} has no values over all items; run it again.")
+        raise DataError(f"{folder} has no values over all items; repeat the run.")
     return BoardRun(folder, name, _get_finish_time(manifest, folder), manifest, over_all, changed)
 
 

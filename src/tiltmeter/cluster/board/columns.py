@@ -26,8 +26,8 @@ from tiltmeter.runs.manifest import DataSetFiles
 class ColumnKey:
     """The properties that all values of a column share.
 
-    `edition` is a digest of the data files. `alone` is the name of the model if its kind is unknown, else empty.
-    `parts` are the parts over which the values are pooled.
+    `family` is the type of the answers, such as `likelihood`. `edition` is a digest of the data files. `alone` is the
+    name of the model if its kind is unknown, else empty. `parts` are the parts over which the values are pooled.
     """
 
     benchmark: str
@@ -49,7 +49,7 @@ class ColumnKey:
 
     @property
     def section(self) -> "SectionKey":
-        """Return the key of the table that contains the column."""
+        """Return the key of the table (section of the board) that contains the column."""
         answers = "prompts" if "prompted" in self.family else "translations" if "translation" in self.family else ""
         protocol = get_base_protocol(self.protocol)
         if CHAT_TEMPLATE in self.protocol and CHAT_TEMPLATE not in protocol:
@@ -97,7 +97,7 @@ class BoardCell:
 
 @dataclass(frozen=True, slots=True)
 class BoardColumn:
-    """A column with its cells.
+    """A column of the board with its cells, one for each model.
 
     `is_summary` is True if the column is for a whole benchmark, and False if it is for one of several parts.
     `reference` is the model that all other models are tested against. `paired` is True if all tests are paired by item.
@@ -112,7 +112,10 @@ class BoardColumn:
 
 @dataclass(slots=True)
 class _ColumnCells:
-    """The cells of all runs, grouped by column and model."""
+    """The cells of all runs, grouped by column and model.
+
+    `parts` are the columns of single parts of a benchmark, and `wholes` the columns of whole benchmarks.
+    """
 
     cells: dict[ColumnKey, dict[str, list[BoardCell]]] = field(default_factory=dict)
     parts: set[ColumnKey] = field(default_factory=set)
@@ -200,7 +203,7 @@ def _collect_cells(run: BoardRun, names: Mapping[tuple[str, str], str], collecte
 
 
 def _group_pooled_parts(rows: Sequence[RecordRow]) -> dict[tuple[str, ...], set[str]]:
-    """Return a dictionary from the key of each pooled value to the names of the parts that are pooled."""
+    """Return a dictionary from the key of each value that is pooled over parts to the names of these parts."""
     parts: dict[tuple[str, ...], set[str]] = defaultdict(set)
     for row in rows:
         for record in row.values():

@@ -1,4 +1,4 @@
-"""Compute the contribution of each item to a measure, from the scores of a run."""
+"""Compute the contribution of each item to the value of a measure, from the scores of a run."""
 
 import math
 from collections.abc import Mapping
@@ -26,16 +26,17 @@ from tiltmeter.runs.run_validation import read_columns
 Scores = Mapping[str, NDArray[Any]]
 
 _NOT_NEEDED = ("candidate", "translation")
-# Maximum rounding difference between a recorded value and the mean of its items.
+# Maximum rounding difference between the recorded value of a measure and the mean over the items.
 _TOLERANCE = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
 class CellValues:
-    """The items of one cell of the board.
+    """The items of one cell of the board, which is one model in one column.
 
     `items` are the sorted names of the items, and `values` their contributions to the measure. `labels` are the strata
-    of the items; the other fields are their sides and factors.
+    of the items (such as their stereotypes), `sides` the sides of the strata, and `factors` the factors that items
+    share (such as templates).
     """
 
     quantity: Quantity
@@ -47,7 +48,7 @@ class CellValues:
 
 
 def read_scores(folder: Path) -> Scores | None:
-    """Read the columns of a run's scores that the tests need; return None if the run has no table of scores."""
+    """Return the columns of a run's scores that the ranking needs; None if the run has no table of scores."""
     path = folder / SCORES
     return read_columns(path, _NOT_NEEDED) if path.is_file() else None
 
@@ -68,7 +69,9 @@ def compute_item_values(scores: Scores, cell: BoardCell, key: ColumnKey) -> Cell
         scores_of_role[indices[of_role]] = numbers[of_role]
     is_complete = np.all([np.isfinite(scores_of_role) for scores_of_role in by_role.values()], axis=0)
     if not is_complete.all() and not quantity.values.may_be_missing:
-        raise DataError(f"{SCORES}: item {items[int(np.argmin(is_complete))]} lacks a finite score in some role.")
+        raise DataError(
+            f"{SCORES}: item {items[int(np.argmin(is_complete))]} has no finite score in at least one role."
+        )
     kept = first[is_complete]
     labels, sides = quantity.values.columns[:1], quantity.values.sides
     inputs = {role: scores_of_role[is_complete] for role, scores_of_role in by_role.items()}
@@ -89,7 +92,7 @@ def compute_item_values(scores: Scores, cell: BoardCell, key: ColumnKey) -> Cell
 
 
 def _check_value(values: CellValues, cell: BoardCell) -> None:
-    """Raise a DataError if the mean of the items differs from the recorded value of the cell."""
+    """Raise a DataError if the weighted mean over the items differs from the value of the measure in the run."""
     quantity = values.quantity
     if not len(values.items) or not quantity.values.is_defined(values.labels, values.sides):
         return
@@ -97,11 +100,14 @@ def _check_value(values: CellValues, cell: BoardCell) -> None:
     is_ratio = get_measure(cell.record.measure).ratio
     expected = math.log(cell.record.value) if is_ratio and not quantity.measure.ratio else cell.record.value
     if not math.isclose(float(values.values @ weights), expected, rel_tol=_TOLERANCE, abs_tol=_TOLERANCE):
-        raise DataError(f"{SCORES} and {MEASURES} contradict each other in {cell.record.measure}.")
+        raise DataError(f"{SCORES} and {MEASURES} contain different values of {cell.record.measure}.")
 
 
 def _select_rows(scores: Scores, cell: BoardCell, key: ColumnKey) -> Scores:
-    """Return the scores of the cell's model on one part or on all pooled parts; omit empty columns."""
+    """Return the scores of a cell's model on the part of the column or, for pooled values, on all parts.
+
+    Empty columns are left out.
+    """
     keep = (scores["model"] == cell.record.model) & (scores["benchmark"] == key.benchmark)
     keep &= scores["language"] == key.language
     if key.part == OVERALL:
@@ -116,7 +122,10 @@ def _select_rows(scores: Scores, cell: BoardCell, key: ColumnKey) -> Scores:
 
 
 def _find_quantity(key: ColumnKey, rows: Scores, manifest: Manifest) -> Quantity | None:
-    """Return how the measure is computed from items; for a single part, the logarithm of g_s replaces g_s."""
+    """Return the measure of a column and its definition by items; None if the measure is not a mean over items.
+
+    For a single part, the logarithm of a ratio such as g_s replaces the ratio, because only the logarithm is a mean.
+    """
     names = (key.measure,) if key.part == OVERALL else (key.measure, f"log {key.measure}")
     roles = set(rows.get("role", ()))
     module = find_module(manifest, key.benchmark, roles, set(rows))

@@ -7,12 +7,12 @@ from tiltmeter.cluster.board.board_content import Board
 from tiltmeter.csv_text import format_csv
 from tiltmeter.printable_text import escape_unsafe, format_json
 
-# The first entry of the JSON file. It identifies a folder as a board that may be replaced.
+# The first value in the JSON file; it identifies the folder of the file as a board that may be replaced.
 FORMAT = "tiltmeter board 1"
 
 
 def list_rows(board: Board) -> Iterator[dict[str, Any]]:
-    """Yield one row for each value on the board."""
+    """Yield one row for each value on the board, as a dictionary from column names to values."""
     for column in board.columns:
         key = column.key
         for cell in column.cells:

@@ -23,11 +23,11 @@ from tiltmeter.measures.pairwise_tests import SharedItems, compute_distance_p_va
 from tiltmeter.measures.standard_errors import Floats
 from tiltmeter.measures.verdict_rule import ALPHA
 
-# Maximum number of different item sets in a column for paired tests; with more sets, tests use only the intervals.
+# Maximum number of different item sets in a column for paired tests. If there are more, tests use only the intervals.
 _MOST_SETS = 40
 # Minimum share of the items of the smaller set that two item sets must have in common for a paired test.
 _FEWEST_SHARED = 0.5
-# Replaces a ratio of 0, which has no logarithm and occurs only in damaged files.
+# Replaces a value of 0 of a ratio measure; 0 has no logarithm and occurs only in damaged files.
 _SMALLEST = 1e-300
 
 # Maps a column and a model to the contributions of the model's items.
@@ -111,7 +111,9 @@ def _read_values(columns: Iterable[BoardColumn]) -> tuple[_Values, list[str]]:
                     values[key, cell.model] = last[key] = computed
         except (TiltmeterError, OSError, ValueError, KeyError) as error:
             reason = str(error).replace(str(run.folder), run.name)
-            notes.append(f"The scores of {run.name} cannot be used, so its ranges of ranks are wider: {reason}")
+            notes.append(
+                f"The scores of {run.name} cannot be used, so the ranges of ranks of its models are wider: {reason}"
+            )
     return values, notes
 
 
@@ -128,7 +130,7 @@ def _test_pairs(cells: Sequence[BoardCell], values: Sequence[CellValues | None])
 
 
 def _test_separately(cells: Sequence[BoardCell]) -> Floats:
-    """Test all pairs of models with their standard errors only; test ratios on the log scale."""
+    """Return the p-values of all pairs of models from their standard errors only; ratios are tested as logarithms."""
     measure = get_measure(cells[0].record.measure)
     values = np.array([cell.record.value for cell in cells], dtype=float)
     ends = np.array([cell.record.interval for cell in cells], dtype=float)

@@ -20,7 +20,7 @@ from tiltmeter.reports.report_files import REPORT
 from tiltmeter.text_files import expand_home
 
 _NUMBERS_CSV, _NUMBERS_JSON = "board.csv", "board.json"
-# The complete content of a board's folder.
+# The names of all files and folders in the folder of a board.
 _CONTENT = ("index.html", "benchmarks", "models", "trends", "reports", _NUMBERS_CSV, _NUMBERS_JSON)
 
 
@@ -58,7 +58,7 @@ def reject_unwritable_site(out: Path, folders: Sequence[Path | str]) -> None:
     """Raise a UsageError if a board for the runs in `folders` cannot be written to the folder `out`."""
     reject_unwritable_folder(out)
     if any(expand_home(folder).resolve().is_relative_to(out.resolve()) for folder in folders):
-        raise UsageError(f"{out} contains the runs; choose another folder with --out.")
+        raise UsageError(f"{out} contains the runs, which would be lost; choose another folder with --out.")
     inside = [path.name for path in out.iterdir()] if out.is_dir() else []
     if inside and not _is_board(out):
         raise UsageError(f"{out} is not empty and is not a board; choose another folder with --out, or empty it.")

@@ -32,28 +32,28 @@ from tiltmeter.reports.provenance import describe_data_sets
 from tiltmeter.reports.report_page import build_content_policy
 
 _PACKAGE = "tiltmeter.cluster.board"
-# Maximum numbers of columns and of rows of a table that are visible at once, and of cells in the HTML of a page before
-# the script runs.
+# Maximum numbers of columns and of rows of a table that are visible at once, and of table cells in the HTML of a page
+# before its script runs.
 SHOWN_COLUMNS, SHOWN_ROWS, _FIRST_CELLS = 6, 60, 1_500
 
 METHOD = (
     "Columns: all values of a column are comparable. They have the same benchmark, part, language, measure, kind of "
     "model, protocol and data files. Likelihoods and answers to prompts are never in the same column.",
-    "Values and verdicts: values have 95% intervals. The verdicts are those of the runs, corrected for the number of "
-    "tests in each run. In the small figures, the dotted line is the ideal, and values to its right are stereotypical.",
+    "Values and verdicts: values have 95% intervals. The verdicts come from the runs and are corrected for the number "
+    "of tests in each run. In the small figures, the dotted line is the ideal; values to its right are stereotypical.",
     "Ranks: rank 1 is closest to the ideal. A range such as 2–4 contains all ranks that are possible. Every pair of "
     "models in a column is tested for equal distance from the ideal, paired by item if both runs have scores of the "
     "same items. The p-values are corrected by Holm's method over all pairs, so all ranges of a column are correct "
     "together with 95% confidence. Models whose result is contradictory or not interpretable have no rank "
-    "and are never the reference; their parts have own columns.",
+    "and are never the reference; the parts of their benchmark have their own columns.",
     "Reference: the reference of a column is the model closest to the ideal, unless another model was chosen. Models "
-    "marked “closer” or “farther” differ significantly from it in the same tests; other models do not.",
+    "marked “closer” or “farther” differ significantly from the reference in the same tests; other models do not.",
 )
 
 
 @dataclass(frozen=True, slots=True)
 class _InitialTable:
-    """A table as it is in the HTML of a page, before the script runs."""
+    """A table as the HTML of a page contains it, before the script of the page runs."""
 
     title: str
     range: str
@@ -130,7 +130,7 @@ def _list_definitions(columns: Sequence[ColumnView]) -> list[tuple[str, str]]:
 
 
 def _build_filters(board: Board, sections: Sequence[SectionView]) -> list[tuple[str, str, str, list[tuple[str, str]]]]:
-    """Return the filters of a page; each has an id, a heading, the text for "no filter", and values with texts."""
+    """Return the filters of a page, each as (id, heading, text for "no filter", pairs of a value and its text)."""
     columns = [column for section in sections for column in section.columns]
     benchmarks = {column.benchmark for column in columns}
     places = sorted({column.place for column in columns} | benchmarks)
@@ -150,7 +150,8 @@ def _build_filters(board: Board, sections: Sequence[SectionView]) -> list[tuple[
 def _build_initial_tables(board: Board, sections: Sequence[SectionView]) -> Iterator[_InitialTable]:
     """Yield the unfiltered tables for the HTML of a page.
 
-    After `_FIRST_CELLS` cells, further tables have no rows in the HTML; the script adds their rows.
+    After the first table, a table that would exceed `_FIRST_CELLS` cells on the page has no rows in the HTML; the
+    script adds its rows.
     """
     room = _FIRST_CELLS
     for section in sections:
@@ -205,7 +206,7 @@ def _pack_cell(cell: CellView, verdicts: dict[tuple[str, str, str], int]) -> lis
     at = cell.ruler
     verdict = verdicts.setdefault((cell.mark, cell.tone, at.side), len(verdicts))
     value, distance = (float(f"{number:.6g}") for number in (cell.cell.record.value, cell.cell.distance))
-    # A value without an order has no distance, so that it is last if models are sorted by distance.
+    # A value that cannot be ordered gets no distance, so that it is last if models are sorted by distance.
     order = [value, distance if cell.cell.verdict.is_reliable else None]
     return [cell.model, cell.value, cell.interval, at.low, at.high, at.value, verdict, list(cell.remarks), *order]
 

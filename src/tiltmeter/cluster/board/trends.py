@@ -12,7 +12,7 @@ from tiltmeter.reports.display_text import format_label
 # The size of a figure and its margins, in pixels.
 WIDTH, HEIGHT = 340, 180
 _LEFT, _RIGHT, _TOP, _BOTTOM = 46, 8, 10, 24
-# Maximum ratio of the last to the first step for a linear axis; above this ratio, the axis is logarithmic.
+# Maximum ratio of the last step to the first step above 0 for a linear axis; above this ratio, the axis is logarithmic.
 _LOGARITHMIC = 30
 
 
@@ -30,7 +30,7 @@ class TrendPoint:
 
 @dataclass(frozen=True, slots=True)
 class TrendFigure:
-    """The trend in one column of the board.
+    """A figure of a trend: the values of the checkpoints in one column of the board.
 
     `points` are sorted by step, `ticks` are the positions and labels on the value axis, and `ideal` is the position of
     the ideal value.
@@ -51,7 +51,7 @@ class TrendFigure:
 
 @dataclass(frozen=True, slots=True)
 class Trend:
-    """A series of checkpoints with its figures."""
+    """A series of checkpoints of one model, with a figure for each column of the board."""
 
     name: str
     page: str
@@ -59,7 +59,7 @@ class Trend:
 
 
 def build_trends(board: Board) -> list[Trend]:
-    """Return the trends of all series, sorted by name; omit series that have fewer than two steps in every column."""
+    """Return the trends of all series, sorted by name; leave out series with fewer than two steps in every column."""
     steps: dict[str, dict[int, float]] = {}
     for model in board.models:
         if model.described.series and model.described.step is not None:

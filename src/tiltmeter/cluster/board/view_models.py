@@ -1,4 +1,4 @@
-"""View models of the board: the texts, the positions on rulers and the page names for templates and script."""
+"""The values that the templates and the script of the board display: texts, positions on rulers and page names."""
 
 import hashlib
 import re
@@ -16,17 +16,17 @@ from tiltmeter.reports.ruler_svg import Ruler, build_ruler
 
 _SHORT = {"no bias": "no bias", "too few": "too few items"}
 _RELATIONS = {"reference": "reference", "closer": "closer than reference", "farther": "farther than reference"}
-# A value gets a remark if its number of items is below this share of the maximum number of items in the column.
+# A value is displayed with its number of items if this number is below this share of the largest one in the column.
 _FEWER = 0.9
 _ANSWERS = {"likelihoods": "by likelihoods", "prompts": "by prompts", "translations": "by translations"}
 
 
 @dataclass(frozen=True, slots=True)
 class CellView:
-    """A cell as it is displayed; `model` is the index of its model, `mark` the short verdict, `tone` its colour class.
+    """A cell (one model in one column) as it is displayed.
 
-    `remarks` are displayed after the verdict: the rank, the relation to the reference model, and a remark if the value
-    has fewer items than others in the column.
+    `model` is the index of the model, `mark` the short verdict, and `tone` the CSS class for its colour. `remarks` are
+    displayed after the verdict: the rank, the relation to the reference model, and the number of items if it is small.
     """
 
     model: int
@@ -43,7 +43,11 @@ class CellView:
 
 @dataclass(frozen=True, slots=True)
 class ColumnView:
-    """A column with the texts of its heading; `extra` is a text that distinguishes the column from similar columns."""
+    """A column with the texts of its heading.
+
+    `place` is the benchmark and its part; `extra` distinguishes the column from similar columns. `cells` maps the
+    indices of models to their cells.
+    """
 
     column: BoardColumn
     benchmark: str
@@ -74,7 +78,7 @@ class SectionView:
 
 
 def build_slug(name: str) -> str:
-    """Return a unique file name for a name; the file name contains only letters, digits and hyphens.
+    """Return a unique file name for the name of a model or benchmark; it contains only letters, digits and hyphens.
 
     >>> build_slug("org/Model_1.0"), build_slug("../<b>")
     ('org-model-1-0-295cc3737dd1', 'b-9f46aef2a2b6')
@@ -84,7 +88,7 @@ def build_slug(name: str) -> str:
 
 
 def get_mark(verdict: Verdict) -> str:
-    """Return the short text of a verdict."""
+    """Return the short text of a verdict that the board displays."""
     return verdict.side if verdict.kind == "significant" else _SHORT.get(verdict.kind, verdict.kind)
 
 
@@ -173,7 +177,7 @@ def _build_column_view(
 
 
 def _describe_distinction(key: ColumnKey, similar: Sequence[ColumnKey]) -> str:
-    """Return the properties in which a column differs from `similar` columns, as text.
+    """Return a text with the properties of a column in which it differs from at least one of the `similar` columns.
 
     Similar columns have the same benchmark, part and language.
     """

@@ -1,4 +1,8 @@
-"""The pages of the studio: modules with the object `STUDIO_PAGE`, and entry points `tiltmeter.studio_pages`."""
+"""The pages of the studio, which is Tiltmeter's web application.
+
+A built-in page is a module of this package with an object `STUDIO_PAGE`. Plug-ins add pages with entry points of the
+group `tiltmeter.studio_pages`.
+"""
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -18,8 +22,9 @@ if TYPE_CHECKING:
 class StudioPage:
     """A page of the studio. `title` is shown in the navigation; all routes begin with `path`.
 
-    A shared studio serves the page only if `shared` is true. `running` is a context manager for background work; the
-    studio enters it at its start and leaves it at its end. The navigation is sorted by `order`, then by path.
+    A studio that is shared with reviewers serves the page only if `shared` is true. `running` returns a context manager
+    for background work; the studio enters it when the studio starts, and leaves it when the studio ends. The navigation
+    is sorted by `order`, then by path.
     """
 
     title: str
@@ -32,7 +37,7 @@ class StudioPage:
 
 @cache
 def list_studio_pages() -> tuple[StudioPage, ...]:
-    """Return all pages, built-in and from plug-ins, in the order of the navigation."""
+    """Return all pages of the studio, built-in and from plug-ins, in the order in which the navigation lists them."""
     builtin = find_package_objects(__name__, "STUDIO_PAGE")
     pages = load_components("studio_pages", builtin, StudioPage, lambda page: page.path)
     return tuple(sorted(pages.values(), key=lambda page: (page.order, page.path)))

@@ -38,7 +38,7 @@ from tiltmeter.studio.pages.permissions import (
 from tiltmeter.studio.project_threads import ProjectSession
 from tiltmeter.studio.responses import parse_whole_number
 
-# The name of the folder for published editions in a workspace.
+# The name of the folder in a workspace to which test sets are published.
 _PUBLISHED = "published"
 
 
@@ -46,7 +46,8 @@ _PUBLISHED = "published"
 class ConflictText:
     """One text of an item on which reviewers disagree.
 
-    `text` is the translation; `by` maps the name of each reviewer to the changes that the reviewer made.
+    `source` is the source text, and `text` its translation. `by` maps the name of each reviewer to the changes that the
+    reviewer made to the translation.
     """
 
     field: str
@@ -58,7 +59,7 @@ class ConflictText:
 
 @dataclass(frozen=True, slots=True)
 class ConflictPage:
-    """An item on which reviewers disagree; `all` is the number of all such items in the project.
+    """The page of an item on which reviewers disagree; `all` is the number of all such items in the project.
 
     `seen` identifies the decisions that the page shows. `written` are the fields of the form that the adjudicator has
     already filled in.
@@ -81,7 +82,8 @@ class ConflictPage:
 def _render_agreement(request: Request) -> Response:
     require_adjudicator(request)
     progress = run_in_review(request, lambda review: review.progress())
-    # This takes seconds, so it runs in the thread of the request and not in that of the project; reviewers can go on.
+    # The summary takes seconds. It is computed in the thread of the request and not in the thread of the project, so
+    # that requests of reviewers do not have to wait.
     with open_project(get_project_folder(request)) as project:
         summary = summarise_review(project, progress)
     return responses.render_page(
@@ -115,9 +117,9 @@ def build_conflict_page(conflict: ReviewConflict, count: int, written: Mapping[s
 def _reveal_conflict(
     review: Review, name: str, item: str = "", written: Mapping[str, str] | None = None
 ) -> ConflictPage | None:
-    """Build the page of `item`, and record that the person `name` has seen its decisions.
+    """Build the conflict page of `item`, and record that the user `name` has seen all decisions on the item.
 
-    Without `item`, use the first item on which reviewers disagree; return None if there is no such item.
+    If `item` is empty, use the first item on which reviewers disagree; return None if there is no such item.
     """
     items = review.list_conflict_items()
     chosen = item or next(iter(items), "")
@@ -128,7 +130,11 @@ def _reveal_conflict(
 
 
 def _render_conflicts(request: Request) -> Response:
-    """Render the page without an item; the page then requests the first conflict with POST, which is recorded."""
+    """Render the page "Conflicts" without an item.
+
+    The page then requests the first item with POST, because the request changes the project: it is recorded that the
+    user has seen the decisions on the item.
+    """
     require_adjudicator(request)
     require_person(request)
     get_project_folder(request)
@@ -186,7 +192,7 @@ def _adjudicate(request: Request, values: Mapping[str, str]) -> Response:
                 "new decisions; your text is kept."
             )
             return _reveal_conflict(review, name, item, values), notice
-        return _reveal_conflict(review, name), f"{item} is settled."
+        return _reveal_conflict(review, name), f"The conflict on {item} is settled."
 
     page, notice = run_in_review(request, adjudicate)
     return _render_conflict(request, page, notice)
@@ -253,7 +259,7 @@ def _publish_edition(request: Request, values: Mapping[str, str]) -> Response:
     workspace.project(name)
     out = workspace.path(f"{_PUBLISHED}/{name}")
     licence = values.get("licence", "").strip()
-    # This takes seconds, so it runs in the thread of the request. It holds the lock of the project.
+    # Publishing takes seconds, so it runs in the thread of the request. Meanwhile, it holds the lock of the project.
     with open_project(get_project_folder(request)) as project:
         edition = publish_project(project, out, open_items=chosen, licence=licence)
     return responses.render_fragment(
@@ -262,9 +268,9 @@ def _publish_edition(request: Request, values: Mapping[str, str]) -> Response:
 
 
 def _serve_copy(request: Request) -> Response:
-    """Send the project as one ZIP file, and record that this person has access to all decisions.
+    """Send the project as one ZIP file, and record that the user has access to all decisions.
 
-    An owner without a name is not recorded, because the owner has access to the files anyway.
+    If the owner of the studio has not chosen a name, nothing is recorded: the owner can read the files anyway.
     """
     require_adjudicator(request)
     folder, name = get_project_folder(request), get_person(request)
@@ -272,7 +278,7 @@ def _serve_copy(request: Request) -> Response:
     out = temporary.enter_context(create_temporary_folder()) / f"{folder.name}.zip"
     try:
         archive_project(folder, out)
-        if name:  # recorded after the copy is made, so that the record includes all decisions in the copy
+        if name:  # after the copy is made, so that the record covers all decisions in the copy
             run_in_review(request, lambda review: review.reveal_all(name))
     except BaseException:
         temporary.close()

@@ -21,13 +21,17 @@ from tiltmeter.studio.pages import StudioPage
 
 # Maximum size of an uploaded file, in bytes.
 LARGEST_FILE = 20_000_000
-# Number of example items for each part.
+# Number of example items that are shown for each part of a data set.
 _EXAMPLES = 2
 
 
 @dataclass(frozen=True, slots=True)
 class ProjectLine:
-    """A project in the list; `problem` is the reason why the project cannot be opened, or empty."""
+    """A project in the list on the page "Data".
+
+    `system` is the translation system, or the value for items that people write. `open_items` is the number of items
+    with open problems. `problem` is the reason why the project cannot be opened, or empty.
+    """
 
     name: str
     language: str = ""
@@ -74,7 +78,7 @@ def _render_dataset(request: Request) -> Response:
 
 
 def _render_count(request: Request) -> Response:
-    """Render the number of items in the local files of a data set; nothing is downloaded."""
+    """Render the number of items in the downloaded files of a data set; nothing is downloaded now."""
     data = get_dataset(request.path_params["name"])
     items, files = count_local_items(data)
     return responses.render_fragment(request, "data_count.html.jinja", items=items, files=files, all=len(data.sources))
@@ -86,8 +90,8 @@ def _render_examples(request: Request) -> Response:
     sources = [source for source in data.select(None, [language]) if source.is_local()]
     if not sources:
         raise UsageError(
-            f"The files of {data.name} in {get_language_name(language)} are not downloaded; start a run, or use "
-            f"`tiltmeter data get {data.name}:{language}`."
+            f"The files of {data.name} in {get_language_name(language)} are not downloaded; download them with "
+            f"`tiltmeter data get {data.name}:{language}`, or start a run on them."
         )
     by_part: dict[str | None, list[Item]] = {}
     for source in sources:

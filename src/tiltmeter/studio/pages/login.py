@@ -24,7 +24,8 @@ def _render_login(request: Request) -> Response:
 async def _log_in(request: Request) -> Response:
     studio, given = responses.get_studio(request), await read_form_values(request)
     name, folder = given.get("name", ""), studio.workspace.folder
-    # If there is a proxy, the web server has already replaced this address by the one in the headers of the proxy.
+    # Behind a proxy, the web server has already replaced the proxy's address by the address of the user, which is in a
+    # header of the request.
     address = request.client.host if request.client else ""
     studio.attempts.record_attempt(name, address)
     if not await run_in_threadpool(check_password, folder, name, given.get("password", "")):

@@ -39,14 +39,14 @@ from tiltmeter.studio.run_summary import summarize_run
 if TYPE_CHECKING:
     from tiltmeter.studio.app import Studio
 
-# Minimum time between two messages to a page, in seconds.
+# Minimum time between two updates of the job list that are sent to a browser, in seconds.
 _MESSAGE_INTERVAL = 0.25
-# If a page does not receive a message within this many seconds, the connection is closed.
+# If a browser does not accept an update of the job list within this many seconds, its connection is closed.
 _SEND_TIMEOUT = 30.0
-_MAX_FIELDS = 500  # maximum number of fields in a form
-# The data set that is selected when the page opens.
+_MAX_FIELDS = 500  # maximum number of fields in a form that the studio accepts
+# The name of the data set that is selected when the page opens.
 _FIRST = "starter"
-# The options that the form shows; these options have a label for the studio.
+# The options of a run that the form shows. An option has a label in `studio` if the studio shows it.
 _RUN_OPTIONS = [option for option in list_options(RunSettings) if option.studio]
 _SERVER_OPTIONS = [option for option in list_options(ModelOptions, ChatOptions) if option.studio]
 _PLAIN = re.compile(r"[^\w.-]+")
@@ -54,9 +54,9 @@ _PLAIN = re.compile(r"[^\w.-]+")
 
 @dataclass(frozen=True, slots=True)
 class OfferedDataset:
-    """A data set that the user can choose.
+    """A data set that the user can choose for a run.
 
-    Each language is (code, name, number of items or None if unknown, whether the files are downloaded).
+    Each entry of `languages` is (code, name, number of items or None if unknown, whether the files are downloaded).
     """
 
     data: Dataset
@@ -89,7 +89,7 @@ def _render_page(request: Request) -> Response:
 
 
 def _explain_missing_model() -> str:
-    """Return the reason why the built-in model is not available; empty if the model is available."""
+    """Return the reason why the model that is shipped with Tiltmeter is not available; empty if it is available."""
     try:
         find_checkpoint(EMBEDDED)
     except TiltmeterError as error:
@@ -128,11 +128,11 @@ async def _add_model(request: Request) -> Response:
 
 async def _render_estimate(request: Request) -> Response:
     form = await _read_form(request)
-    return await run_in_threadpool(_estimate_form, request, form)
+    return await run_in_threadpool(_render_form_estimate, request, form)
 
 
-def _estimate_form(request: Request, form: FormData) -> Response:
-    """Render the estimate for the values in the form, or the reason why the run cannot be started yet."""
+def _render_form_estimate(request: Request, form: FormData) -> Response:
+    """Render the estimated time and cost of the run in the form, or the reason why this run cannot be started yet."""
     workspace = responses.get_studio(request).workspace
     try:
         estimate = estimate_run(validate_request(_build_request(form, _get_queue(request)), workspace), workspace)
@@ -153,13 +153,13 @@ def _change_job(request: Request) -> Response:
     actions = {"stop": queue.stop, "go-on": queue.resume, "remove": queue.remove}
     action = request.path_params["action"]
     if action not in actions:
-        raise UsageError(f"Unknown action {action!r}; choose one of {', '.join(actions)}.")
+        raise UsageError(f"Unknown action {action!r} on a job; choose one of {', '.join(actions)}.")
     actions[action](job_id)
     return responses.render_fragment(request, "new_run_jobs.html.jinja", **_list_jobs(request, job_id))
 
 
 async def _stream_jobs(request: Request) -> Response:
-    """Send the list of jobs to the page whenever the list has changed, at most four times a second."""
+    """Send the list of jobs to the browser whenever the list has changed, at most four times a second."""
     queue = _get_queue(request)
 
     async def changes() -> AsyncIterator[ServerSentEvent]:
@@ -177,7 +177,7 @@ async def _stream_jobs(request: Request) -> Response:
 
 
 def _list_jobs(request: Request, focus: str = "") -> dict[str, Any]:
-    """Return the template values of the list of jobs; `focus` is the id of the job whose heading gets the focus."""
+    """Return the values for the template of the job list; `focus` is the id of the job whose heading gets the focus."""
     queue = _get_queue(request)
     jobs = queue.listed
     return {
@@ -192,7 +192,7 @@ def _list_jobs(request: Request, focus: str = "") -> dict[str, Any]:
 
 
 def _list_verdicts(queue: JobQueue, job: Job) -> tuple[str, ...]:
-    """Return the headlines of a finished run; empty if the folder of the run no longer exists."""
+    """Return the headline of each benchmark in the run of a finished job; empty if the run was moved or deleted."""
     manifest = queue.workspace.get_run_folder(job.request.name) / MANIFEST
     try:
         changed = manifest.stat().st_mtime_ns
@@ -223,7 +223,7 @@ def _build_request(form: FormData, queue: JobQueue) -> RunRequest:
 
 
 def _build_specs(chosen: list[str]) -> list[str]:
-    """Combine the chosen languages of each data set into one specification.
+    """Return the chosen benchmarks, with all chosen languages of a data set in one specification.
 
     >>> _build_specs(["starter:en", "starter:de", "my.jsonl"])
     ['starter:en,de', 'my.jsonl']
@@ -256,7 +256,7 @@ def _get_text(form: FormData, field: str) -> str:
 
 
 def _read_value(form: FormData, option: OptionField) -> Any:
-    """Return the value of an option in a form; None if the field is empty."""
+    """Return the value that the user entered for an option; None if the field is empty."""
     text = _get_text(form, option.field)
     if not text or option.kind.type is str:
         return text or None

@@ -1,4 +1,4 @@
-"""Functions for requests to the page "Review": the project, the user, and the permissions of the user."""
+"""Functions that find the project, the user and the user's permissions in a request to the page "Review"."""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -19,13 +19,13 @@ from tiltmeter.studio.reviewer_accounts import find_studio_reviewer
 
 T = TypeVar("T")
 
-# Decisions are stored with the place where they were made; this is the value for the studio.
+# Each decision is stored with the program in which it was made; this is the value for decisions made in the studio.
 VIA = "studio"
 LONGEST = 20_000  # maximum number of characters in a form field
 
 
 def get_project_name(request: Request) -> str:
-    """Return the name of the project that a request is about."""
+    """Return the name of the project that the query of a request contains; empty if it contains none."""
     return request.query_params.get("project", "")
 
 
@@ -35,12 +35,12 @@ def get_project_folder(request: Request) -> Path:
 
 
 def run_in_project(request: Request, task: Callable[[ProjectSession], T]) -> T:
-    """Run a task in the thread of the project that a request is about; return its result."""
+    """Call `task` with the project that a request is about, in the thread of the project; return the task's result."""
     return get_studio(request).projects.submit(get_project_folder(request), task)
 
 
 def run_in_review(request: Request, task: Callable[[Review], T]) -> T:
-    """Run a task with the review of the project that a request is about; return its result."""
+    """Call `task` with the review of the project that a request is about; return the result of the task."""
     return get_studio(request).projects.review(get_project_folder(request), task)
 
 
@@ -50,7 +50,7 @@ def get_settings(request: Request) -> ProjectSettings:
 
 
 def build_language_values(settings: ProjectSettings) -> dict[str, str]:
-    """Return template values: the codes and names of a project's source language and language."""
+    """Return the codes and names of a project's source language and target language, as values for templates."""
     return {
         "source_language": settings.source_language,
         "language": settings.language,
@@ -65,13 +65,16 @@ def select_fields(values: Mapping[str, str], prefix: str) -> dict[str, str]:
 
 
 async def read_form_values(request: Request) -> dict[str, str]:
-    """Return the names and values of the fields of a form."""
+    """Return a dictionary from the names of the fields of a form to their values."""
     async with request.form(max_files=0, max_fields=200) as form:
         return {key: normalise_line_ends(value) for key, value in form.items()}
 
 
 def build_form_route(path: str, answer: Callable[[Request, Mapping[str, str]], Response]) -> Route:
-    """Return a route for a form; `answer` gets the request and the form fields, and runs in a thread."""
+    """Return a route for a form that is sent with POST.
+
+    `answer` is called in a worker thread with the request and the form fields, and returns the response.
+    """
 
     async def endpoint(request: Request) -> Response:
         return await run_in_threadpool(answer, request, await read_form_values(request))
@@ -88,7 +91,7 @@ def require_person(request: Request) -> str:
     """Return the name of the user; raise a UsageError if the user has no name."""
     name = get_person(request)
     if not name:
-        raise UsageError("Choose your name first: open the project on the page Review.")
+        raise UsageError("Choose your name first: open the project on the page “Review”.")
     return name
 
 
@@ -111,5 +114,5 @@ def normalise_line_ends(text: object) -> str:
     """Return a text with Unix line ends; raise a UsageError if the text is too long."""
     normalised = str(text).replace("\r\n", "\n").replace("\r", "\n")
     if len(normalised) > LONGEST:
-        raise UsageError(f"A text is longer than {LONGEST:,} characters; shorten it.")
+        raise UsageError(f"A text in the form is longer than {LONGEST:,} characters; shorten it.")
     return normalised

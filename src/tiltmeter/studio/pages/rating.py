@@ -1,4 +1,8 @@
-"""The page for rating on scales, one unit (such as an item) at a time; tasks that hide the label come first."""
+"""The page on which people rate units, such as items, on scales.
+
+The page shows one unit at a time. The rating tasks that hide the label, which is what a unit was written about, come
+first.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -22,10 +26,10 @@ from tiltmeter.studio.pages.permissions import (
 
 @dataclass(frozen=True, slots=True)
 class RatingPage:
-    """The next question to a rater.
+    """The page with the next question to a rater.
 
-    Each text is (field, name of the field, text). `done` is the number of the rater's ratings, and `left` the number of
-    questions that remain.
+    Each entry of `texts` is (field, display name of the field, text). `done` is the number of ratings that the rater
+    has given, and `left` the number of questions that remain.
     """
 
     question: RatingQuestion
@@ -45,10 +49,10 @@ def build_rating_page(rating: RatingSession, rater: str) -> RatingPage | None:
 
 
 def _render_rating(request: Request) -> Response:
-    return _render_unit(request, "", "review_rate.html.jinja")
+    return _render_next_question(request, "", "review_rate.html.jinja")
 
 
-def _render_unit(request: Request, notice: str, template: str = "review_rating.html.jinja") -> Response:
+def _render_next_question(request: Request, notice: str, template: str = "review_rating.html.jinja") -> Response:
     name = require_person(request)
     page = run_in_project(
         request, lambda session: session.run_with_rating_session(lambda rating: build_rating_page(rating, name))
@@ -77,13 +81,13 @@ def _store_rating(request: Request, values: Mapping[str, str]) -> Response:
             )
         ),
     )
-    return _render_unit(request, f"{unit} is rated {step} in {task}.")
+    return _render_next_question(request, f"Your rating of {unit} is stored: step {step} of the scale {task}.")
 
 
 def _undo_rating(request: Request) -> Response:
     name = require_person(request)
     undone = run_in_project(request, lambda session: session.run_with_rating_session(lambda rating: rating.undo(name)))
-    return _render_unit(request, f"The rating of {undone.unit} in {undone.task} is withdrawn.")
+    return _render_next_question(request, f"Your rating of {undone.unit} on the scale {undone.task} is withdrawn.")
 
 
 ROUTES = [

@@ -45,7 +45,11 @@ _WORDS = {"accept": "accepted", "edit": "edited", "drop": "dropped"}
 
 @dataclass(frozen=True, slots=True)
 class ProjectCard:
-    """A project in the list; `problem` is the reason why the project cannot be opened, or empty."""
+    """A project in the list on the page "Review".
+
+    `is_written` is true if people write the items, and false if the items are translated. `problem` is the reason why
+    the project cannot be opened, or empty.
+    """
 
     name: str
     title: str = ""
@@ -70,7 +74,7 @@ def _render_projects(request: Request) -> Response:
 
 
 def _render_state(request: Request) -> Response:
-    """Render the number of items in a project and the progress of this person; decisions of others are not shown."""
+    """Render the number of items in a project and the progress of the user; decisions of other people are not shown."""
     name = get_person(request)
 
     def count_items(session: ProjectSession) -> dict[str, Any]:
@@ -82,9 +86,9 @@ def _render_state(request: Request) -> Response:
 
 
 def _count_progress(session: ProjectSession, name: str) -> tuple[int, int] | None:
-    """Return how many items a reviewer has decided on, and how many remain.
+    """Return the number of items that a reviewer has decided on, and the number of items that remain.
 
-    Return None if `name` is not a reviewer of the project.
+    Return None if `name` is not the name of a reviewer of the project.
     """
     names = session.project.store.list_reviewer_names()
     reviewer = next((one for one in names if one.casefold() == name.casefold()), "")
@@ -92,7 +96,7 @@ def _count_progress(session: ProjectSession, name: str) -> tuple[int, int] | Non
 
 
 def _render_project(request: Request) -> Response:
-    """Render the page of a project, with the tasks for this person."""
+    """Render the page of a project, with the tasks of the user."""
     name = get_person(request)
     settings = get_settings(request)
 
@@ -117,29 +121,29 @@ def _render_project(request: Request) -> Response:
 
 
 def _choose_reviewer(request: Request, values: Mapping[str, str]) -> Response:
-    """Set the name under which the owner reviews."""
+    """Set the name under which the owner of the studio reviews."""
     session = responses.get_session(request)
     if session.role != "owner":
-        raise UsageError("Your name is the one that you logged in with.")
+        raise UsageError("In a shared studio, you review under the name that you logged in with.")
     name = (values.get("new", "").strip() or values.get("name", "")).strip()
     if not name or len(name) > 100 or not name.isprintable():
-        raise UsageError("Choose a name, or enter a new one of at most 100 characters.")
+        raise UsageError("Choose a name, or enter a new name of at most 100 characters.")
     project = get_project_name(request)
     response = responses.redirect(request, f"/review/project?project={quote(project)}" if project else "/review")
-    # The owner gets a new session, so that pages that are still open with another name can no longer send forms.
+    # The owner gets a new session, so that pages that were opened with another name can no longer send forms.
     return responses.set_session(request, response, responses.get_studio(request).sessions.new("owner", name))
 
 
-# The following functions are for the review of one item. NextItem is (the next item to show, notice).
+# The following functions are for the review of one item.
 
-
+# The item that is shown next (None if no item remains), and a notice for the user.
 NextItem = tuple[ReviewItem | None, str]
 
 
-def _render_after(
+def _render_after_action(
     request: Request, act: Callable[[Review, str], NextItem], template: str = "review_next.html.jinja"
 ) -> Response:
-    """Run the action `act` in the review, and render the item and the notice that `act` returns."""
+    """Call `act` with the review of the project and the name of the user; render the item and the notice it returns."""
     name = require_person(request)
 
     def build_page(session: ProjectSession) -> tuple[ReviewPage | None, str, ProjectSettings]:
@@ -159,14 +163,16 @@ def _render_after(
 
 
 def _render_item(request: Request) -> Response:
-    """Render the page with the item that the address names.
+    """Render the review page with the item in the query of the request.
 
-    If the address names no item, the page is rendered without an item, and then requests the next item, which is
-    reserved for this person.
+    If the query contains no item, render the page without an item. The page then requests the next item, which is
+    reserved for the user.
     """
     item = request.query_params.get("item", "")
     if item:
-        return _render_after(request, lambda review, name: (review.show(item, name), ""), "review_item.html.jinja")
+        return _render_after_action(
+            request, lambda review, name: (review.show(item, name), ""), "review_item.html.jinja"
+        )
     require_person(request)
     get_project_folder(request)
     return responses.render_page(
@@ -175,18 +181,18 @@ def _render_item(request: Request) -> Response:
 
 
 def _render_next(request: Request) -> Response:
-    """Reserve the next item for this person and render it; the person becomes a reviewer of the project."""
+    """Reserve the next item for the user and render the item; the user becomes a reviewer of the project."""
 
     def take_next(review: Review, name: str) -> NextItem:
         review.add_reviewer(name)
         return review.take_next_item(name), ""
 
-    return _render_after(request, take_next)
+    return _render_after_action(request, take_next)
 
 
 def _store_decision(request: Request, values: Mapping[str, str]) -> Response:
-    """Store the decision in the form, and render the next item."""
-    return _render_after(request, lambda review, name: _decide_item(review, name, values))
+    """Store the decision that the user sent with the form, and render the next item."""
+    return _render_after_action(request, lambda review, name: _decide_item(review, name, values))
 
 
 def _decide_item(review: Review, name: str, values: Mapping[str, str]) -> NextItem:
@@ -207,8 +213,8 @@ def _decide_item(review: Review, name: str, values: Mapping[str, str]) -> NextIt
         known=responses.parse_whole_number(values.get("known") or "0", "The number of decisions"),
         via=VIA,
     )
-    # The notice does not say what becomes of the item, because this would reveal the decisions of other reviewers.
-    return review.take_next_item(name), f"{item} is {_WORDS[verdict]}."
+    # The notice does not contain the final state of the item, which would reveal the decisions of other reviewers.
+    return review.take_next_item(name), f"Your decision on {item} is stored: {_WORDS[verdict]}."
 
 
 def _store_question(request: Request, values: Mapping[str, str]) -> Response:
@@ -218,35 +224,35 @@ def _store_question(request: Request, values: Mapping[str, str]) -> Response:
         notice = f"The question about {item} is stored. The item returns when the question is answered."
         return review.take_next_item(name), notice
 
-    return _render_after(request, ask)
+    return _render_after_action(request, ask)
 
 
 def _undo_decision(request: Request) -> Response:
-    """Withdraw the last decision of this person, and render the item of that decision."""
+    """Withdraw the last decision of the user, and render the item of that decision."""
 
     def undo(review: Review, name: str) -> NextItem:
         undone = review.undo(name)
-        notice = f"The decision on {undone.item} ({_WORDS[undone.verdict]}) is withdrawn."
+        notice = f"Your decision on {undone.item} ({_WORDS[undone.verdict]}) is withdrawn."
         return review.show(undone.item, name), notice
 
-    return _render_after(request, undo)
+    return _render_after_action(request, undo)
 
 
 def _render_previous(request: Request) -> Response:
-    """Render the item that this person decided on before the current item."""
+    """Render the item that the user decided on before the current item."""
     current = request.query_params.get("item", "")
 
     def show_previous(review: Review, name: str) -> NextItem:
         earlier = review.before(name, current)
         if earlier is None:
-            raise UsageError("You have not decided on an earlier item.")
+            raise UsageError("There is no earlier item that you have decided on.")
         return review.show(earlier.item, name), f"You have already decided on {earlier.item}."
 
-    return _render_after(request, show_previous)
+    return _render_after_action(request, show_previous)
 
 
 def _check_texts(request: Request, values: Mapping[str, str]) -> Response:
-    """Render the changes that the form makes to the texts of an item, and the problems of the new texts.
+    """Render the changes that the user has made to the texts of an item in the form, and the problems of the new texts.
 
     Nothing is stored.
     """
@@ -275,7 +281,7 @@ def _check_texts(request: Request, values: Mapping[str, str]) -> Response:
 
 
 def _render_history(request: Request) -> Response:
-    """Render the last 200 decisions of this person; the newest comes first."""
+    """Render the last 200 decisions of the user; the newest decision comes first."""
     name = require_person(request)
     decisions = run_in_review(request, lambda review: review.list_history(name, limit=200))
     return responses.render_page(
@@ -289,7 +295,7 @@ def _render_history(request: Request) -> Response:
 
 
 @contextmanager
-def _run_threads(studio: "Studio") -> Iterator[None]:
+def _close_projects_at_end(studio: "Studio") -> Iterator[None]:
     try:
         yield
     finally:
@@ -317,6 +323,6 @@ STUDIO_PAGE = StudioPage(
         *rating.ROUTES,
     ],
     shared=True,
-    running=_run_threads,
+    running=_close_projects_at_end,
     order=40,
 )

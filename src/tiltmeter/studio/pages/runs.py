@@ -29,10 +29,10 @@ from tiltmeter.studio.run_trash import DAYS, RunTrash
 if TYPE_CHECKING:
     from tiltmeter.studio.app import Studio
 
-PAGE = 50  # number of runs that the list shows at a time
-# Maximum time for reading new runs in one request, in seconds; the next request reads further runs.
+PAGE = 50  # number of runs that the list shows before the user presses "Show more"
+# Maximum time for reading the files of new runs in one request, in seconds; the next request reads further runs.
 _READING = 0.4
-# Labels for the values of `comparing.ACROSS`.
+# Labels for the properties in which compared runs may differ, which are the values of `comparability.ACROSS`.
 _ACROSS = {
     "kinds": "kind of model (masked, causal, encoder-decoder)",
     "protocols": "protocol",
@@ -43,7 +43,7 @@ _ACROSS = {
 
 @dataclass
 class _RunsState:
-    """The objects of this page; they exist as long as the studio is running."""
+    """The objects that the page "Runs" needs; they exist as long as the studio is running."""
 
     index: RunIndex
     trash: RunTrash
@@ -56,7 +56,7 @@ _STATES: "WeakKeyDictionary[Studio, _RunsState]" = WeakKeyDictionary()
 
 @contextmanager
 def _keep_services_running(studio: "Studio") -> Iterator[None]:
-    """At the start of the studio, delete old runs in the trash; at its end, stop the creation of reports."""
+    """Create the objects of this page and delete expired runs from the trash; at the end, stop creating reports."""
     index = RunIndex(studio.workspace, studio.jobs.list_busy_folders)
     state = _STATES[studio] = _RunsState(index, RunTrash(index))
     state.trash.delete_expired_runs()
@@ -79,7 +79,10 @@ def _render_runs(request: Request) -> Response:
 
 
 def _render_list(request: Request) -> Response:
-    """Render the filtered list; if `start` is not 0, render only the further runs for "Show more"."""
+    """Render the list of runs that match the filters.
+
+    If the query has a `start`, render only the runs from this position, for the button "Show more".
+    """
     values = _list_runs(request)
     if values["start"]:
         return responses.render_fragment(request, "runs_more.html.jinja", **values)
@@ -111,7 +114,7 @@ def _list_runs(request: Request) -> dict[str, Any]:
 
 
 def format_time(finished: str) -> str:
-    """Return a time in ISO format as a text for display.
+    """Format a time in ISO format for display; an empty text remains empty.
 
     >>> format_time("2026-01-02T03:04:05+00:00")
     '2 January 2026, 03:04 UTC'
@@ -134,14 +137,14 @@ def _render_run(request: Request) -> Response:
 
 
 def _render_report_state(request: Request) -> Response:
-    """Render the frame with the report, or a message if the report is still being created."""
+    """Render the frame with the report of a run, or a message if the report does not exist yet."""
     state = _get_state(request)
     run = state.index.whole(_get_run_name(request))
     return responses.render_fragment(request, "runs_report.html.jinja", run=run, report=_get_report_state(state, run))
 
 
 def _get_report_state(state: _RunsState, run: ListedRun) -> dict[str, Any]:
-    """Return whether the report is ready, and the reason if the report cannot be created."""
+    """Return `ready` (whether the report of a run can be opened) and `problem` (why it cannot be created, or empty)."""
     if not run.is_whole:
         return {"ready": False, "problem": ""}
     try:
@@ -152,7 +155,7 @@ def _get_report_state(state: _RunsState, run: ListedRun) -> dict[str, Any]:
 
 
 def _serve_report(request: Request) -> Response:
-    """Send the report for the frame; if the query has `save`, send it as a download."""
+    """Send the report of a run, for display in a frame or, if the query contains `save`, as a download."""
     state = _get_state(request)
     run = state.index.whole(_get_run_name(request))
     path = state.reports.wait_for(state.index.workspace.path(run.path))
@@ -221,7 +224,7 @@ def _render_comparison(request: Request) -> Response:
 
 
 def _serve_comparison(request: Request) -> Response:
-    """Send the page of a comparison for the frame; if the query has `save`, send it as a download."""
+    """Send the page of a comparison, for display in a frame or, if the query contains `save`, as a download."""
     result = _get_state(request).comparisons.get(_parse_comparison(request))
     if result.problem:
         raise UsageError(result.problem)
@@ -232,7 +235,7 @@ def _serve_comparison(request: Request) -> Response:
 
 
 def _build_query(request: Request) -> str:
-    """Return the query string of a comparison; links to the result and the page of the comparison need it."""
+    """Return the parameters of the request that describe a comparison, as a query string for links to the result."""
     return urlencode([entry for entry in request.query_params.multi_items() if entry[0] in ("run", "by", "across")])
 
 

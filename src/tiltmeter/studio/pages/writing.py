@@ -1,4 +1,7 @@
-"""The page for writing items: how many items each subject still needs, and a form that checks the text at once."""
+"""The page for writing items.
+
+The page shows how many items the user still has to write about each subject, and a form that checks texts at once.
+"""
 
 import json
 from collections.abc import Mapping
@@ -48,7 +51,7 @@ class SubjectLine:
 
 @dataclass(frozen=True, slots=True)
 class WritingField:
-    """A text field of the page; `language` is the language of the text."""
+    """A text field of the form for an item; `language` is the language of the text."""
 
     name: str
     label: str
@@ -56,7 +59,7 @@ class WritingField:
 
 
 def list_writing_fields(settings: ProjectSettings) -> list[WritingField]:
-    """Return the text fields for an item; empty if the item is entered as JSON."""
+    """Return the text fields of the form for an item; empty if the writer enters the item as JSON."""
     form = get_form(settings.form)
     if form.name in _NESTED:
         return []
@@ -102,14 +105,14 @@ def _render_subjects(
 
 
 def _get_values(values: Mapping[str, str], settings: ProjectSettings) -> dict[str, object]:
-    """Return the values that the writer entered; the keys are the fields of the item."""
+    """Return a dictionary from the fields of an item to the values that the writer entered."""
     if not list_writing_fields(settings):
         try:
             item = json.loads(values.get("json", ""))
         except ValueError as error:
             raise UsageError(f"The text is not valid JSON: {error}.") from error
         if not isinstance(item, dict):
-            raise UsageError("The text is not a JSON object with the fields of an item.")
+            raise UsageError("The text is not a JSON object; enter an object with the fields of the item.")
         return item
     texts: dict[str, object] = {
         field.name: values.get(f"text:{field.name}", "").strip() for field in list_writing_fields(settings)
@@ -131,7 +134,7 @@ def _store_item(request: Request, values: Mapping[str, str]) -> Response:
 
 
 def _check_item(request: Request, values: Mapping[str, str]) -> Response:
-    """Render the findings about the text in the form; nothing is stored."""
+    """Render the problems that are found in the texts of the form; nothing is stored."""
     require_person(request)
 
     def check(session: ProjectSession) -> list[str]:

@@ -4,7 +4,7 @@
 (() => {
   const desk = document.getElementById("desk");
   if (!desk) return;
-  const drafts = new Map(); // by form
+  const drafts = new Map(); // the text that was not sent, by the name of its form
   const first = new WeakMap(); // the content of a form when it appeared
   const sent = new WeakMap(); // the content of a form when it was sent
   const awaited = new WeakMap(); // drafts of reasons whose fields are loaded with the check

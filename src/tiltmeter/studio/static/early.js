@@ -1,5 +1,5 @@
 // Delays a form that is submitted before the other scripts are loaded; otherwise the browser would submit it as a link with
-// its fields in the URL. Text that was entered before, or restored by the browser, is reported as an event "taken" later.
+// its fields in the URL. For text that was entered before, or restored by the browser, the event "taken" is sent later.
 // This script is not deferred, so it runs before any form exists.
 "use strict";
 

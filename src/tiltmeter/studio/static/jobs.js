@@ -6,7 +6,7 @@
   const news = document.getElementById("job-news");
   let source = null;
 
-  // Replaces only changed elements, so that a button which is about to be pressed stays the same element.
+  // Replaces only changed elements, so that a button does not disappear while the user presses it.
   function update(html) {
     const template = document.createElement("template");
     template.innerHTML = html;

@@ -68,7 +68,7 @@
     event.preventDefault();
     event.stopImmediatePropagation();
     button.dataset.leaves = "sure";
-    say("This discards your changes of the texts. Press it again to confirm.");
+    say("This discards your changes of the texts. Press the button again to confirm.");
   }, true);
   document.addEventListener("input", () => {
     for (const button of document.querySelectorAll("[data-leaves]")) button.dataset.leaves = "";
@@ -107,7 +107,7 @@
 
   const bindings = { "$mod+Enter": submit, "Control+Enter": submit, Escape: leave, "?": help, "Shift+?": help };
   bindings.Enter = on("Enter");
-  // Letters are matched by character, on keyboards of other scripts by position.
+  // Letters are matched by character; on keyboards with other scripts, such as Greek, by position.
   for (const key of "edaupnc") {
     bindings[key] = on(key);
     bindings[`Key${key.toUpperCase()}`] = (event) => { if (!/^[a-z]$/i.test(event.key)) on(key)(event); };
@@ -132,7 +132,7 @@
   if (keys) {
     try { keys.checked = localStorage.getItem(STORED) !== "off"; } catch { /* a browser that stores nothing */ }
     keys.addEventListener("change", () => {
-      try { localStorage.setItem(STORED, keys.checked ? "on" : "off"); } catch { /* as above */ }
+      try { localStorage.setItem(STORED, keys.checked ? "on" : "off"); } catch { /* a browser that stores nothing */ }
       showKeys();
     });
     document.addEventListener("htmx:afterSettle", showKeys);
@@ -156,6 +156,6 @@
     empty?.focus();
   });
 
-  // The heading of the item gets the focus when the page opens, so that keys work at once.
+  // The heading of the item gets the focus when the page opens, so that shortcuts work at once.
   if (document.activeElement === document.body) start()?.focus();
 })();

@@ -1,4 +1,4 @@
-// Selection of runs for a comparison, which survives filtering of the list.
+// Keeps the selection of runs for a comparison while the list of runs is filtered.
 "use strict";
 
 (() => {

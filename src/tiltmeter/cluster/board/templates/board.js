@@ -38,7 +38,7 @@
     BARE.append(make("span", "", "strong"), " ", make("small", ""), svg, make("span", "", "badge"));
   }
 
-  // One packed cell: [model, value, interval, low, high, at, verdict, remarks, value to sort by, distance].
+  // Builds a table cell from a packed cell: [model, value, interval, low, high, at, verdict, remarks, value to sort by, distance].
   function cellOf(cell) {
     if (!cell) {
       const empty = make("td", undefined, "empty");
@@ -127,7 +127,7 @@
     const key = (model) => column.byModel.get(model)?.[field];
     return models.sort((a, b) => {
       const [left, right] = [key(a), key(b)];
-      // Models without a value, or without a distance because the value has no order, are last.
+      // Models without a value, or without a distance because the value cannot be ordered, are last.
       if (left == null || right == null) return (left == null) - (right == null) || a - b;
       return sign * (left - right) || a - b;
     });
@@ -216,7 +216,7 @@
     }
     for (const [number, table] of tables.entries()) {
       choose(table, number);
-      // Reuse the rows of the HTML, which are the same as those that would be built.
+      // Reuse the rows in the HTML, which are equal to the rows that this script would build.
       const rows = [...table.section.querySelectorAll("tbody tr")];
       if (!rows.length) {
         drawColumns(table);
