@@ -14,7 +14,7 @@ from tiltmeter.errors import UsageError
 from tiltmeter.forms import get_forms
 from tiltmeter.printable_text import format_json
 
-# If a data set has more languages, the number of languages is printed before their codes.
+# If a data set has more languages than this, the number of languages is printed before their codes.
 _MAX_LANGUAGES = 12
 
 

@@ -20,7 +20,7 @@ from tiltmeter.safe_output import STANDARD_OUTPUT, discard_output
 # The exit codes for errors that the user can fix, and for bugs in Tiltmeter. After a signal, the exit code is 128 plus
 # the number of the signal.
 WRONG_INPUT, FAULT = 2, 70
-_RESUME = "Stored answers are kept and finished runs are unchanged; run the same command again to continue."
+_RESUME = "Stored answers of models are kept and finished runs are unchanged; run the same command again to continue."
 
 
 class StopSignal(BaseException):
@@ -41,7 +41,7 @@ class TyperWrapped(BaseException):
 
 @contextmanager
 def report_errors(*, debug: bool) -> Iterator[None]:
-    """If the context raises an exception, print a message and end the process; with `debug`, print the traceback."""
+    """If the `with` block raises an exception, print a message and exit; with `debug`, also print the traceback."""
     handler, unraisable = signal.getsignal(signal.SIGTERM), sys.unraisablehook
     with suppress(ValueError):  # only the main thread can set a signal handler
         signal.signal(signal.SIGTERM, _raise_stop)
@@ -101,7 +101,7 @@ def _exit_with_error(error: BaseException, *, debug: bool) -> None:
         _discard_output()
         sys.exit(WRONG_INPUT)
     if isinstance(error, MemoryError):
-        _print_error(f"Out of memory; try a lower --batch-tokens, --limit or a smaller model. {_RESUME}")
+        _print_error(f"Out of memory; try a lower --batch-tokens or --limit, or a smaller model. {_RESUME}")
         sys.exit(WRONG_INPUT)
     if isinstance(error, UnicodeEncodeError):
         _print_error(

@@ -13,7 +13,8 @@ from tiltmeter.reports.exports import FORMATS, ExportOptions, list_formats
 def export(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a run.")],
     to: Annotated[
-        str, typer.Option("--to", metavar="FORMAT", help=f"The format: {', '.join(FORMATS)}, or that of a plug-in.")
+        str,
+        typer.Option("--to", metavar="FORMAT", help=f"The format: {', '.join(FORMATS)}, or the format of a plug-in."),
     ],
     out: Annotated[
         Path | None, typer.Option("--out", "-o", metavar="FILE", help="Write to this file instead of standard output.")
@@ -26,8 +27,8 @@ def export(
 ) -> None:
     """Write the results of a run in the format of another tool.
 
-    For example, `model-card` is the model-index of a model card, and `lm-eval` is a results file of the Language Model
-    Evaluation Harness. docs/how-to/exports.md describes all formats.
+    For example, `model-card` writes the `model-index` of a model card on Hugging Face, and `lm-eval` writes a results
+    file of the Language Model Evaluation Harness. docs/how-to/exports.md describes all formats.
 
     **Examples**
 

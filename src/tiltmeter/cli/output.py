@@ -44,9 +44,11 @@ def print_result(
     quiet: bool = False,
     as_json: bool = False,
 ) -> None:
-    """Print the result table, the omitted items with reasons, and the path of the run; with `report`, write the report.
+    """Print the result table, the omitted items with reasons, and `out`, the folder of the saved run.
 
-    With `as_json`, all values are printed as JSON instead of the table. With `quiet`, nothing is printed.
+    With `report`, the HTML report is also written to this folder. `view` is the grouping of items in the table, such as
+    `bias_type`; `all` means no grouping. With `as_json`, all values are printed as JSON instead of the table. With
+    `quiet`, nothing is printed.
     """
     if quiet:
         if out and report:
