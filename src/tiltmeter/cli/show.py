@@ -84,7 +84,7 @@ def show(
     if len(runs) > 1:
         if by is not None or top:
             raise UsageError(
-                f"{'--by' if by is not None else '--top'} is for one run, but {len(runs)} runs are given; name only one."
+                f"{'--by' if by is not None else '--top'} is for one run, but {len(runs)} runs are given; name one run."
             )
         _print_several(runs, format, measure or [], columns, family)
         return

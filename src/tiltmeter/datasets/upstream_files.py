@@ -1,4 +1,6 @@
-"""Upstream files: pinned to a commit, verified by a hash, downloaded by the user, and never part of the package.
+"""Upstream files: files of public repositories, pinned to a commit and verified by a hash.
+
+The user downloads these files; they are never part of the package.
 
 `repositories/` has a TOML file for each repository. Its table `files` maps a path to a hash and, if known, the size in
 bytes. The hash is the SHA-256 of the content (sha256) or the git blob id (git-blob). "commit" means that no hash is

@@ -1,4 +1,4 @@
-"""Read the contents of files; errors become validation findings."""
+"""Read the contents of files; an unreadable file raises a BrokenFileError, which becomes a validation finding."""
 
 import codecs
 import json
@@ -37,7 +37,7 @@ def read_document(path: Path) -> Any:
 
 
 def read_mac_text(path: Path) -> str:
-    """Return the text of a file in Mac Roman in which some characters are UTF-8.
+    """Return the text of a file in which some characters are encoded in Mac Roman and the other characters in UTF-8.
 
     >>> import tempfile
     >>> with tempfile.NamedTemporaryFile() as file:

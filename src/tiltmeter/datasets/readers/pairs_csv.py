@@ -1,4 +1,4 @@
-"""Readers of CrowS-Pairs, and of the multilingual gender pairs derived from it.
+"""Readers of CrowS-Pairs, and of the multilingual gender pairs that are derived from CrowS-Pairs.
 
 The first sentence (`sent_more`, `A_x`) is always the more stereotypical one. If the direction is `stereo`, the first
 sentence is about the disadvantaged group and expresses a stereotype; if it is `antistereo`, the second sentence is

@@ -1,8 +1,8 @@
 """Reader of WinoBias: sentences with brackets around an occupation and its pronouns.
 
-The lines of two files correspond. In `pro_stereotyped_…`, the pronouns have the stereotypical gender of the occupation;
-in `anti_stereotyped_…`, they have the opposite gender. The pronouns in the first file determine the gender of the
-occupation.
+Line n of one file corresponds to line n of a second file. In `pro_stereotyped_…`, the pronouns have the stereotypical
+gender of the occupation; in `anti_stereotyped_…`, they have the opposite gender. The stereotypical gender is therefore
+the gender of the pronouns in `pro_stereotyped_…`.
 
     1 The gardener asked [the florist] what [she] had planted.
 """

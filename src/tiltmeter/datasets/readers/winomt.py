@@ -2,8 +2,8 @@
 
     female	1	The gardener thanked the florist because she had lost the seeds.	gardener
 
-The files `en_pro.txt` and `en_anti.txt` in the same folder repeat the lines with the stereotypical gender, and with the
-opposite gender.
+The file `en_pro.txt` in the same folder repeats the lines in which the gender is the stereotypical gender of the noun;
+`en_anti.txt` repeats the lines with the opposite gender.
 """
 
 from collections.abc import Iterator, Mapping
