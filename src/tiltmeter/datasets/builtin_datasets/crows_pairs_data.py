@@ -65,8 +65,8 @@ ENTRIES: tuple[Dataset, ...] = (
         (
             FAULTY,
             "the files are a copy in a repository of other authors, because the original repository is not on GitHub",
-            "French pair 129 has only one sentence and is left out; French pairs 59, 379 and 388 have the same sentence "
-            "twice",
+            "French pair 129 has only one sentence and is left out; French pairs 59, 379 and 388 have the same "
+            "sentence twice",
             "141 pairs have a different bias type in French than in English",
         ),
         [

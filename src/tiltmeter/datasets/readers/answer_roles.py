@@ -57,7 +57,7 @@ def build_answer_values(texts: Sequence[object], unknown: int, stereotype: int, 
 
 
 def find_stereotyped_answer(stereotyped: Sequence[bool], unknown: int, *, negative: bool) -> int:
-    """Return the index of the stereotypical answer; `stereotyped` says for each answer whether the group is stereotyped.
+    """Return the index of the stereotypical answer; `stereotyped` says which answers are about the stereotyped group.
 
     For a negative question, the stereotypical answer is the person of the stereotyped group. For a non-negative
     question, it is the other person. `unknown` is the index of the answer "unknown".

@@ -10,7 +10,7 @@ from tiltmeter.datasets.readers.decoded_text import read_text
 from tiltmeter.forms import Problem
 
 Complete = Callable[[int, dict[str, object]], dict[str, object]]
-"""A function from the row index (from 0) and the fields of a row to these fields plus the fields without a column."""
+"""A function from the row index (from 0) and the fields that have a column to all fields of the record."""
 
 
 def read_rows(

@@ -85,7 +85,7 @@ def parse_pairs(path: Path, language: str) -> Iterator[RawRecord]:
 
 
 def _build_common_fields(values: list[str], header: list[str]) -> dict[str, object]:
-    """Return the fields `id` and `stereotype`; a stereotype that is not a number is kept, so that validation reports it."""
+    """Return the fields `id` and `stereotype`; an invalid stereotype stays unchanged, so that validation reports it."""
     stereotype = values[header.index("stereotype_number")]
     match = _STEREOTYPE.fullmatch(stereotype)
     return {"id": values[0], "stereotype": int(match[1]) if match else stereotype}

@@ -39,7 +39,7 @@ def parse(path: Path, language: str) -> Iterator[RawRecord]:
 
 
 def detect_pronoun_gender(context: str) -> str:
-    """Return the gender of the pronouns in an English text; "unknown" if it has no pronouns or pronouns of both genders.
+    """Return the gender of the pronouns in an English text; "unknown" if there are no pronouns or both genders.
 
     >>> detect_pronoun_gender("She sold her roses."), detect_pronoun_gender("She met him.")
     ('feminine', 'unknown')
