@@ -227,7 +227,7 @@ def report(
 
 
 def summary(run: Run) -> pd.DataFrame:
-    """Return a table with the primary measure (such as SS) and its verdict for each model, benchmark, language and part.
+    """Return a table with the primary measure, such as SS, and its verdict by model, benchmark, language and part.
 
     >>> import tiltmeter
     >>> tiltmeter.summary("runs/bert")[["part", "measure", "value", "95% interval"]].iloc[-1].tolist()

@@ -29,7 +29,8 @@ def check(
         ),
     ] = None,
     baseline: Annotated[
-        Path | None, typer.Option(metavar="RUN", help="The run to compare with, item by item; needs --no-worse-than.")
+        Path | None,
+        typer.Option(metavar="RUN", help="The run with which RUN is compared item by item; needs --no-worse-than."),
     ] = None,
     no_worse_than: Annotated[
         list[str] | None,
@@ -57,7 +58,9 @@ def check(
     across: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="NAME", help="Allow a baseline that differs in `kinds`, `protocols`, `editions` or `tokenizers`."
+            metavar="NAME",
+            help="Allow a baseline that differs in `kinds` (of models), `protocols`, `editions` (of data sets) or "
+            "`tokenizers`.",
         ),
     ] = None,
     plan: Annotated[

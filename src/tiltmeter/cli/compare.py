@@ -31,7 +31,7 @@ def compare(
     baseline: Annotated[
         str | None,
         typer.Option(
-            metavar="NAME", help="Compare all other models, languages or runs only with this model, language or run."
+            metavar="NAME", help="Compare every other model (or language, or run) only with the one of this name."
         ),
     ] = None,
     measure: Annotated[

@@ -61,8 +61,9 @@ def get(
 ) -> None:
     """Download the files of a data set, unless they are cached, and print their paths.
 
-    Files are stored in the cache folder (`TILTMETER_CACHE`). If `TILTMETER_MIRROR` is set, files are read from there
-    instead of GitHub: a folder or http(s) address that contains `owner/repository/path`.
+    Files are stored in the cache folder, which the variable `TILTMETER_CACHE` can name. If the variable
+    `TILTMETER_MIRROR` names a folder or http(s) address, files are read from `owner/repository/path` there instead of
+    GitHub.
 
     **Examples**
 
@@ -174,7 +175,7 @@ def convert(
     language: Language = None,
     force: Annotated[bool, typer.Option("--force", help="Replace OUT.jsonl if it exists.")] = False,
 ) -> None:
-    """Convert a data set, or a file of an upstream format, to JSONL with one item per line.
+    """Convert a data set, or a file in the format of a published data set, to JSONL with one item per line.
 
     **Examples**
 

@@ -24,7 +24,7 @@ def list_data(
         str | None, typer.Option(metavar="CODE", help="List only data sets in this language, such as pl.")
     ] = None,
     form: Annotated[
-        str | None, typer.Option(metavar="FORM", help="List only data sets of this form, such as pairs.")
+        str | None, typer.Option(metavar="FORM", help="List only data sets with items of this form, such as pairs.")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the list as JSON.")] = False,
 ) -> None:

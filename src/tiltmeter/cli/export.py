@@ -19,7 +19,9 @@ def export(
     out: Annotated[
         Path | None, typer.Option("--out", "-o", metavar="FILE", help="Write to this file instead of standard output.")
     ] = None,
-    model: Annotated[str | None, typer.Option(help="The model to export; needed if the run has more than one.")] = None,
+    model: Annotated[
+        str | None, typer.Option(help="The model to export; needed if the run has several models.")
+    ] = None,
     dataset_id: Annotated[
         str | None, typer.Option(metavar="OWNER/NAME", help="For `hf-eval-results`: the hub id of the data set.")
     ] = None,

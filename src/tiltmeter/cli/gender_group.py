@@ -19,7 +19,7 @@ _DEFAULT = "detect"
 
 
 class _FileByDefault(TyperGroup):
-    """A group with a default command: `gender FILE` is `gender detect FILE`."""
+    """A group of commands with a default command: `gender FILE` means `gender detect FILE`."""
 
     def parse_args(self, ctx: "Context", args: list[str]) -> list[str]:
         if args and args[0] not in self.commands and args[0] not in ctx.help_option_names:
@@ -59,7 +59,11 @@ def sample(
         ),
     ] = False,
     gender_from: Annotated[
-        str, typer.Option("--gender-from", help=f"How to detect gender: {', '.join(SOURCES)}.")
+        str,
+        typer.Option(
+            "--gender-from",
+            help=f"How to detect gender: {', '.join(SOURCES)}; with conllu, FILE is parsed text in CoNLL-U format.",
+        ),
     ] = "rules",
     edition: Annotated[
         str, typer.Option(help="With --pairs: the edition of the GEST sentences: `1.0` or `1.1`.")

@@ -10,7 +10,7 @@ from tiltmeter.errors import UsageError
 app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode="markdown",
-    help="Analyses for GEST: pairs of gendered translations, validity against WinoBias, topics and negation.",
+    help="Analyses for GEST: pairs of gendered translations, correlation with WinoBias, topics and negation.",
 )
 pairs = typer.Typer(
     no_args_is_help=True, rich_markup_mode="markdown", help="Build pairs of masculine and feminine translations."
@@ -121,10 +121,10 @@ def theme(
         typer.Option("--theme", metavar="WORDS.txt", help="A file with English words of a topic, one per line."),
     ] = None,
     negation: Annotated[
-        bool, typer.Option("--negation", help="Use words of negation, such as not, never and nobody.")
+        bool, typer.Option("--negation", help="Instead of --theme: use negations, such as not, never and nobody.")
     ] = False,
 ) -> None:
-    """Compare the masculine rate of sentences that contain certain words with other sentences of the same stereotypes.
+    """Compare the masculine rates of sentences with certain words and of other sentences about the same stereotypes.
 
     The masculine rate measures how strongly a model prefers a masculine speaker. Words are searched in the English
     sentences as whole words. A ratio below 1 means that the masculine rate is lower in sentences with these words.

@@ -56,7 +56,9 @@ def new(
     ] = False,
     quota: Annotated[
         int | None,
-        typer.Option(min=1, help="With --from-scratch: the number of items per writer and subject (default 50)."),
+        typer.Option(
+            min=1, help="With --from-scratch: the number of items per writer and stereotype or target (default 50)."
+        ),
     ] = None,
     source_language: Annotated[
         str | None,
@@ -66,7 +68,7 @@ def new(
         bool,
         typer.Option(
             "--pairs",
-            help="Create pairs of a masculine and a feminine translation of each GEST sentence, with two prompts.",
+            help="Create pairs of a masculine and a feminine translation of GEST sentences; see --he-said, --she-said.",
         ),
     ] = False,
     he_said: Annotated[

@@ -32,7 +32,7 @@ def rate(
             "--text", metavar="FIELD=TEXT", help="With --step: propose a better text, which is queued for review."
         ),
     ] = None,
-    comment: Annotated[str, typer.Option(help="The reason, which is stored with the rating.")] = "",
+    comment: Annotated[str, typer.Option(help="The reason for the rating, which is stored with it.")] = "",
     undo: Annotated[bool, typer.Option("--undo", help="Withdraw the last rating of the rater.")] = False,
     sheet: Annotated[
         Path | None,
@@ -43,7 +43,7 @@ def rate(
         bool, typer.Option("--release", help="Release all texts that are reserved for the rater.")
     ] = False,
     read: Annotated[Path | None, typer.Option(help="Read ratings from a .csv file that --sheet wrote.")] = None,
-    apply: Annotated[bool, typer.Option("--apply", help="Drop the items that raters rejected.")] = False,
+    apply: Annotated[bool, typer.Option("--apply", help="Without --by: drop the items that raters rejected.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Print the results of the ratings; with --by, print the next question for a rater; with --step, answer it.

@@ -35,7 +35,7 @@ Accepted = Annotated[
         help="Accept a warning about the item, with a reason; repeat the option for more.",
     ),
 ]
-Comment = Annotated[str, typer.Option(help="The reason, which is stored in the history of the item.")]
+Comment = Annotated[str, typer.Option(help="The reason for the decision, which is stored in the item's history.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print everything as JSON.")]
 
 
@@ -55,7 +55,7 @@ def review(
     accept_finding: Accepted = None,
     comment: Comment = "",
     undo: Annotated[
-        bool, typer.Option("--undo", help="Withdraw the last decision, or the decision on --item.")
+        bool, typer.Option("--undo", help="Withdraw the last decision of the reviewer, or the decision on --item.")
     ] = False,
     others: Annotated[
         bool,

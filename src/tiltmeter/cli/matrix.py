@@ -61,7 +61,7 @@ def matrix(
             help="For `ray`: the address of the cluster, or `auto`; the default is a new cluster on this machine."
         ),
     ] = None,
-    partition: Annotated[str | None, typer.Option(help="For `slurm`: the partition.")] = None,
+    partition: Annotated[str | None, typer.Option(help="For `slurm`: the partition of the cluster.")] = None,
     time: Annotated[
         str | None,
         typer.Option(

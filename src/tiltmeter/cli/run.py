@@ -34,8 +34,8 @@ def run(
         typer.Option(
             "--on",
             metavar="BENCHMARK",
-            help="A data set or file: `stereoset:en,de`, `stereoset/intrasentence`, `my.jsonl`; repeat the option for "
-            "more.",
+            help="The data set or file of items: `stereoset:en,de`, `stereoset/intrasentence`, `my.jsonl`; repeat the "
+            "option for more.",
         ),
     ] = None,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Save the run to this folder.")] = None,

@@ -37,7 +37,7 @@ def score(
         list[str] | None,
         typer.Option(
             metavar="MEASURE=NUMBER",
-            help="The margin of equivalence of a measure, such as `SS=3`; repeat the option for more.",
+            help="The equivalence margin of a measure, such as `SS=3`; repeat the option for more measures.",
         ),
     ] = None,
     family: Annotated[

@@ -42,14 +42,15 @@ def next_sentence(
         ),
     ] = None,
     pairs: Annotated[
-        Path | None, typer.Option(metavar="FOLDER", help="The sentence pairs that `tiltmeter train pairs` wrote.")
+        Path | None,
+        typer.Option(metavar="FOLDER", help="The folder of sentence pairs that `tiltmeter train pairs` wrote."),
     ] = None,
     head: Annotated[
         str,
-        typer.Option(help="The architecture of the head: `recommended`, or `published` as by Öztürk et al. (2023)."),
+        typer.Option(help="The architecture of the head: `recommended`, or `published` (Öztürk et al. 2023)."),
     ] = "recommended",
     recipe: Annotated[
-        str, typer.Option(help="The hyperparameters: `default`, or `published` as by Öztürk et al. (2023).")
+        str, typer.Option(help="The hyperparameters: `default`, or `published` (Öztürk et al. 2023).")
     ] = "default",
     batch: Annotated[int | None, typer.Option(help="The number of pairs per batch and device.")] = None,
     accumulate: Annotated[
@@ -172,7 +173,7 @@ def next_sentence(
 def evaluate(
     head: Annotated[str, typer.Argument(metavar="HEAD", help="The folder or hub id of a trained head.")],
     pairs: Annotated[
-        Path, typer.Option(metavar="FOLDER", help="The sentence pairs that `tiltmeter train pairs` wrote.")
+        Path, typer.Option(metavar="FOLDER", help="The folder of sentence pairs that `tiltmeter train pairs` wrote.")
     ],
     device: Annotated[str, typer.Option(help="The device: `auto`, `cpu`, `cuda`, `cuda:1` …")] = "auto",
     dtype: Annotated[
