@@ -24,7 +24,7 @@ KINDS: tuple[Kind, ...] = ("masked", "causal", "seq2seq", "next-sentence")
 
 
 class WantedQuantity(enum.Enum):
-    """The numbers that a question requests for each (position, token) pair."""
+    """What a question requests for each (position, token) pair: one number, such as a log-probability, or two."""
 
     LOG_PROB = "log-probability"
     LOG_PROB_AND_TOP = "log-probability, and whether the token is the most probable one"
@@ -59,7 +59,7 @@ class Question:
 
     def __post_init__(self) -> None:
         ids, source, segments = self.ids, self.source, self.segments
-        # The leading lengths make the concatenation unambiguous.
+        # The lengths come first, so that two different questions never give the same sequence of numbers.
         numbers = (len(ids), len(source), len(segments), *ids, *source, *segments, *chain.from_iterable(self.wanted))
         self.digest = blake2b(pack(f"{len(numbers)}i", *numbers) + self.want.key, digest_size=16).digest()
 

@@ -25,7 +25,8 @@ _COMMANDS = {
     **{name: (name, "app") for name in ("data", "gest", "make", "train")},
 }
 
-# Frequently used commands of groups. For these, only the command's own module is imported, so that it starts quickly.
+# Frequently used commands of command groups. To run one of them, only its own module is imported, so that it starts
+# quickly.
 _SINGLE_COMMANDS = {("data", "list"): ("data_list", "list_data")}
 
 

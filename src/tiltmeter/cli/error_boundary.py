@@ -45,7 +45,7 @@ def report_errors(*, debug: bool) -> Iterator[None]:
     handler, unraisable = signal.getsignal(signal.SIGTERM), sys.unraisablehook
     with suppress(ValueError):  # only the main thread can set a signal handler
         signal.signal(signal.SIGTERM, _raise_stop)
-    sys.unraisablehook = _repeat_stop
+    sys.unraisablehook = _resend_signal
     try:
         yield
         sys.stdout.flush()
@@ -151,11 +151,11 @@ def _raise_stop(number: int, _frame: FrameType | None) -> None:
     raise StopSignal(number)
 
 
-def _repeat_stop(unraisable: "sys.UnraisableHookArgs") -> None:
+def _resend_signal(unraisable: "sys.UnraisableHookArgs") -> None:
     """Send a signal again if it arrived in a callback or a `__del__`, where Python ignores exceptions."""
     if isinstance(unraisable.exc_value, StopSignal | KeyboardInterrupt):
         number = signal.SIGINT if isinstance(unraisable.exc_value, KeyboardInterrupt) else signal.SIGTERM
-        timer = threading.Timer(0.05, os.kill, (os.getpid(), number))  # a signal at once would be ignored again
+        timer = threading.Timer(0.05, os.kill, (os.getpid(), number))  # sent at once, it would be ignored again
         timer.daemon = True
         timer.start()
     else:

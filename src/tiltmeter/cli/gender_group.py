@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _DEFAULT = "detect"
 
 
-class _FileByDefault(TyperGroup):
+class _DefaultCommandGroup(TyperGroup):
     """A group of commands with a default command: `gender FILE` means `gender detect FILE`."""
 
     def parse_args(self, ctx: "Context", args: list[str]) -> list[str]:
@@ -28,7 +28,7 @@ class _FileByDefault(TyperGroup):
 
 
 app = typer.Typer(
-    cls=_FileByDefault,
+    cls=_DefaultCommandGroup,
     no_args_is_help=True,
     rich_markup_mode="markdown",
     help="Detect the grammatical gender of speakers in sentences, and evaluate the accuracy of the rules.",

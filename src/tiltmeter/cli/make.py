@@ -454,7 +454,7 @@ def _print_status(state: "ProjectStatus") -> None:
         if state.items[stage]:
             typer.echo(f"{state.items[stage]:>7,} {'not translated' if stage == 'source' else stage}")
     for (step, reason), count in state.dropped.most_common():
-        typer.echo(f"{count:>15,} in {step}: {reason}")
+        typer.echo(f"{count:>15,} dropped in {step}: {reason}")
     if state.blanks:
         typer.echo("\nblanks")
         for (placeholder, outcome), count in state.blanks.most_common():
@@ -462,14 +462,14 @@ def _print_status(state: "ProjectStatus") -> None:
     typer.echo(f"\nopen: {state.open_items:,} items, {state.undecided:,} of them without a decision")
     for (reason, kind), count in state.count_by_reason().items():
         in_source = state.in_source(reason)
-        typer.echo(f"{count:>7,} {reason} ({kind}{f', {in_source:,} also in the source' if in_source else ''})")
+        typer.echo(f"{count:>7,} {reason} ({kind}{f', {in_source:,} also in the source item' if in_source else ''})")
     subjects = state.count_by_subject()
     if subjects:
-        typer.echo("\nopen by subject")
+        typer.echo("\nopen items by subject")
         for subject, count in list(subjects.items())[:10]:
             typer.echo(f"{count:>7,} {subject}")
         if len(subjects) > 10:
-            typer.echo(f"{'':>7} and {len(subjects) - 10} more")
+            typer.echo(f"{'':>7} and {len(subjects) - 10} more subjects")
     if state.reviewers:
         typer.echo("\ndecisions by reviewer")
         for reviewer, count in state.reviewers.items():

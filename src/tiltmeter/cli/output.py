@@ -97,7 +97,7 @@ def _print_omissions(result: "Result", notes: Console) -> None:
 
 
 def _count_by_reason(entries: "Iterable[UnscoredItem | FlaggedItem]") -> dict[tuple[str, str, str], int]:
-    """Count the items for each combination of model, portion and reason; a portion is `BENCHMARK/PART:LANGUAGE`."""
+    """Return the number of items for each (model, portion, reason); a portion is `BENCHMARK/PART:LANGUAGE`."""
     reasons: dict[tuple[str, str, str], int] = {}
     for entry in entries:
         key = (entry.model, f"{entry.benchmark}/{entry.part}:{entry.language}", entry.reason)
@@ -106,7 +106,10 @@ def _count_by_reason(entries: "Iterable[UnscoredItem | FlaggedItem]") -> dict[tu
 
 
 def _write_report(result: "Result", folder: Path) -> Path:
-    """Write the report on a saved run from the result in memory, because reading large tables again takes long."""
+    """Write the report on a saved run, and return its path.
+
+    The report is made from the result in memory, because reading large tables again takes long.
+    """
     from tiltmeter.api import derive_run_names, report
     from tiltmeter.reports.report_files import REPORT
 

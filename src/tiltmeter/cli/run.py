@@ -12,7 +12,8 @@ from tiltmeter.cli.output import print_result
 from tiltmeter.errors import UsageError
 from tiltmeter.options import ChatOptions, ModelOptions, RunSettings
 
-# The default of parameters that `with_options` replaces. Python requires a default after parameters with defaults.
+# A default for the parameters that `with_options` replaces; Python requires one, because earlier parameters have
+# defaults.
 _GROUP: Any = None
 
 

@@ -43,7 +43,7 @@ def run_translations(
     force: bool,
     watch: "ShowProgress",
 ) -> "Result":
-    """Measure a translation system, or a file of translations."""
+    """Measure a translation system, or a file of translations, and return the result."""
     from tiltmeter.runs.translation_run import evaluate_translator, score_translations
 
     if models:

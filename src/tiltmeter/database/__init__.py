@@ -53,9 +53,9 @@ class Database:
         try:
             self._open()
         except StoreError as error:
-            self._open_otherwise(error)
+            self._handle_open_error(error)
 
-    def _open_otherwise(self, error: StoreError) -> None:
+    def _handle_open_error(self, error: StoreError) -> None:
         """Open the file read-only if `error` says that the file cannot be written; otherwise raise `error`."""
         if not (error.is_not_writable and self._open_read_only()):
             raise error
@@ -66,7 +66,7 @@ class Database:
         self._db = self._connect(self._file)
         if self._is_new:
             share_like_folder(Path(self._file))
-        self._choose_journal()
+        self._set_journal_mode()
         self._db.execute(f"PRAGMA synchronous = {self._synchronous}")
         self._check_rows()
         self._db.executescript(self._schema)
@@ -104,7 +104,7 @@ class Database:
         for table, columns in list_table_columns(self._schema).items():
             self._db.execute(f"SELECT {', '.join(columns)} FROM {table} LIMIT 1").fetchall()
 
-    def _choose_journal(self) -> None:
+    def _set_journal_mode(self) -> None:
         """Set the journal mode.
 
         The SQL statement is retried until a timeout, because it fails if another process changes the mode of the same

@@ -49,11 +49,11 @@ class CacheDatabase(Database):
     # Device and inode number of the open file; another process may have replaced the file since it was opened.
     _opened: tuple[int, int] | None = None
 
-    def _open_otherwise(self, error: StoreError) -> None:
+    def _handle_open_error(self, error: StoreError) -> None:
         if error.is_damaged or error.is_of_schema:
             self._replace(error)
         else:
-            super()._open_otherwise(error)
+            super()._handle_open_error(error)
 
     def retry_if_damaged(self, work: Callable[[], _Value]) -> _Value:
         """Return the result of `work`; if the file is damaged, replace it with an empty file and call `work` again."""
@@ -82,7 +82,7 @@ class CacheDatabase(Database):
         return db
 
     def _check_rows(self) -> None:
-        """Raise a StoreError if all tables in the file belong to another program."""
+        """Raise a StoreError if the file has tables, but none of this database: it belongs to another program."""
         query = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'"
         names = {str(name) for (name,) in self._db.execute(query)}
         if names and not names & set(list_table_columns(self._schema)):
@@ -100,7 +100,7 @@ class CacheDatabase(Database):
         try:
             with FileLock(f"{path}.lock", mode=get_lock_mode(path)):
                 if _get_identity(path) == self._opened:
-                    renamed = _rename(path)
+                    renamed = _rename_database(path)
                     text = "%s, the store of %s, cannot be used (%s). It is renamed to %s, and a new store is created."
                     logger.warning(text, path, contents, error.reason, renamed.name)
         except OSError as problem:
@@ -116,7 +116,7 @@ def _get_identity(path: Path) -> tuple[int, int] | None:
     return status.st_dev, status.st_ino
 
 
-def _rename(path: Path) -> Path:
+def _rename_database(path: Path) -> Path:
     """Rename a database and its journal files, and return the new path of the database.
 
     The journal files are renamed, too, because SQLite would apply an old journal to the new database.

@@ -66,9 +66,10 @@ class ChangeCountDatabase(Database):
 
     @contextmanager
     def begin_transaction(self, *, synced: bool = True) -> Iterator[None]:
-        """Run the block as one transaction and one change: commit its statements, or roll them back after an exception.
+        """Run the `with` block as one transaction: commit it at the end, or roll it back after an exception.
 
-        Only synced changes are counted. For `synced` see `Database.begin_transaction`.
+        A transaction counts as one change; only synced changes are counted. For `synced` see
+        `Database.begin_transaction`.
         """
         with super().begin_transaction(synced=synced):
             yield
@@ -138,7 +139,7 @@ class ChangeCountDatabase(Database):
         if max(in_file, with_log) < count.confirmed and not is_older_copy:
             raise self._build_loss_error(count.confirmed, with_log)
         if is_older_copy or with_log < in_file:
-            self._set_log_aside()
+            self._rename_log()
 
     def _count_changes_with_log(self) -> int | None:
         """Return the number of changes in the database file and its log; None if they cannot be read.
@@ -157,7 +158,7 @@ class ChangeCountDatabase(Database):
                 return None
             raise
 
-    def _set_log_aside(self) -> None:
+    def _rename_log(self) -> None:
         """Rename a log that does not belong to the database file, and write the file's own count to the count file."""
         path = Path(self._file)
         with FileLock(f"{path}.rescue.lock", mode=get_lock_mode(path)):

@@ -27,7 +27,7 @@ CREATE TABLE {SUMS} (
 # Columns that can name the item or rating unit of a row. The first of them that is a text column of the table is used.
 _OWNERS = ("item", "unit", "id")
 _REMEDY = "restore it from a backup, or see docs/reference/failures.md if there is none"
-# Maximum number of damaged places that an error message names.
+# Maximum number of damaged tables and items that an error message names.
 _MAX_PLACES = 3
 
 

@@ -31,7 +31,7 @@ class Source:
 
     @property
     def files(self) -> tuple[UpstreamFile | Path, ...]:
-        """The file and its companions."""
+        """The data file and its companions, which the reader also needs."""
         return (self.file, *self.companions)
 
     def paths(self) -> list[Path]:

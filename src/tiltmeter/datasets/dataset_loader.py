@@ -128,7 +128,7 @@ def reject_text_export(name: str) -> None:
 
 
 def _load_sources(sources: Sequence[Source], part: str | None) -> "list[ValidationResult]":
-    """Load files and keep only the items of a part; raise an error if no file has a usable item."""
+    """Return the validation results of files, with only the items of a part; raise an error if no item is usable."""
     results = [source.load() for source in sources]
     if results and not any(result.items for result in results):
         results[0].accept()

@@ -76,7 +76,7 @@ class PortionStatistics:
 
 
 def describe_items(items: Iterable[Item], count_pieces: CountPieces | None = None) -> list[PortionStatistics]:
-    """Compute statistics for each part and language, in the order in which they occur; `count_pieces` counts tokens."""
+    """Return the statistics of each part and language, in order of occurrence; `count_pieces` counts tokens."""
     groups: dict[tuple[str, str], list[Item]] = {}
     for item in items:
         groups.setdefault((get_item_form(item).part_of(item) or "", item.language), []).append(item)

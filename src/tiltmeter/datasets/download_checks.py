@@ -30,7 +30,7 @@ def detect_wrong_page(path: Path, *, known: bool) -> str | None:
 
 
 def _detect_wrong_format(content: bytes, suffix: str) -> str | None:
-    """Return a description of the content if it does not have the format of the suffix."""
+    """Return a description of the content if it does not have the format of the suffix; otherwise None."""
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError:

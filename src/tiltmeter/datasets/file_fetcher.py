@@ -78,7 +78,7 @@ def _build_service_url(file: UpstreamFile) -> str:
 
 
 def _has_expected_hash(path: Path, file: UpstreamFile) -> bool:
-    """Return whether a file exists and has the expected hash; if no hash is known, whether it may be data."""
+    """Return whether a file exists and has the expected hash; if no hash is known, check only that it may be data."""
     if not path.is_file():
         return False
     pin = get_expected_pin(file)

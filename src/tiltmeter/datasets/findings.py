@@ -88,7 +88,7 @@ def get_severity(code: str) -> Severity:
 
 
 def changes_meaning(code: str) -> bool:
-    """Return whether a warning affects the interpretation of results; runs repeat such a warning.
+    """Return whether a warning affects the interpretation of results; runs on such items repeat this warning.
 
     >>> changes_meaning("identical-pair"), changes_meaning("unknown-field")
     (True, False)

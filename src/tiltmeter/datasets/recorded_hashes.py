@@ -29,7 +29,7 @@ def get_record_path(file: UpstreamFile) -> Path:
 
 
 def read_recorded_pin(file: UpstreamFile) -> Pin | None:
-    """Return the recorded hash of a file; None if no hash is recorded."""
+    """Return the hash that was recorded at the first download of a file; None if no hash is recorded."""
     path = get_record_path(file)
     if not path.is_file():
         return None

@@ -81,7 +81,7 @@ class Repository:
 
 @cache
 def load_repositories() -> dict[str, Repository]:
-    """Return a mapping from `owner/name` to each pinned repository."""
+    """Return the repositories whose files are pinned, as a mapping from `owner/name` to the repository."""
     folder = files("tiltmeter.datasets").joinpath("repositories")
     pinned = sorted((file for file in folder.iterdir() if file.name.endswith(".toml")), key=lambda file: file.name)
     repositories = [_build_repository(**tomllib.loads(file.read_text(encoding="utf-8"))) for file in pinned]

@@ -25,7 +25,10 @@ def convert_records(
     build: Callable[[Mapping[str, Any]], dict[str, object]],
     names: Mapping[str, str] | None = None,
 ) -> Iterator[RawRecord]:
-    """Yield the records with the values that `build` returns; a `RowError` becomes a problem of the record."""
+    """Yield records with new values: `build` computes them from the values of a row.
+
+    A `RowError` that `build` raises becomes a problem of the record. `names` are the names of fields in the file.
+    """
     for record in records:
         if record.values is None:
             yield record

@@ -79,7 +79,7 @@ def parse_bbq(path: Path, language: str) -> Iterator[RawRecord]:
 
 
 def parse_mbbq(path: Path, language: str) -> Iterator[RawRecord]:
-    """Return the records of a file of MBBQ, or of its control set."""
+    """Yield the records of a file of MBBQ, or of the control set of MBBQ."""
     counts: Counter[str] = Counter()
 
     def build(values: Mapping[str, Any]) -> dict[str, object]:

@@ -46,7 +46,7 @@ def parse_tab_separated(path: Path, language: str) -> Iterator[RawRecord]:
 
 
 def parse_revised(path: Path, language: str) -> Iterator[RawRecord]:
-    """Return the records of `crows_revised.csv`."""
+    """Yield the records of `crows_revised.csv`, the revised English pairs."""
     return _read_edition(path, language, "")
 
 

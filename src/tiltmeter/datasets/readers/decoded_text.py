@@ -19,7 +19,7 @@ def read_text(path: Path) -> str:
 
 
 def find_companion(path: Path, name: str, code: str) -> Path:
-    """Return the path of the file `name` in the folder of `path`; raise an error with `code` if it is missing."""
+    """Return the path of the file `name` in the folder of `path`; if it is missing, raise an error with this `code`."""
     companion = path.with_name(name)
     if not companion.is_file():
         raise BrokenFileError(code, f"needs the file {name} in the same folder")

@@ -16,13 +16,13 @@ _CROWS = {"more": "sent_more", "less": "sent_less", "direction": "stereo_antiste
 
 
 def parse_pairs(path: Path, language: str) -> Iterator[RawRecord]:
-    """Return the records of a file such as `cps_translated_de_formatted.csv`; ids are row numbers of CrowS-Pairs."""
+    """Yield the records of a file such as `cps_translated_de_formatted.csv`; ids are row numbers of CrowS-Pairs."""
     constant = {"language": language, "bias_type": "gender"}
     return read_records(path, _PAIRS, lambda _number, values: values | constant)
 
 
 def parse_crows(path: Path, language: str) -> Iterator[RawRecord]:
-    """Return the records of the file of CrowS-Pairs; ids are row numbers from 0."""
+    """Yield the records of the original file of CrowS-Pairs; ids are row numbers from 0."""
     return read_records(path, _CROWS, lambda number, values: values | {"id": str(number), "language": language})
 
 

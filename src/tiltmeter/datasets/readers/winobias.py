@@ -26,7 +26,7 @@ _ARTICLE = re.compile(r"(?:the|an|a) ", re.IGNORECASE)
 
 
 def parse(path: Path, language: str) -> Iterator[RawRecord]:
-    """Yield the records of a file such as `pro_stereotyped_type1.txt.test` and of its `anti_stereotyped_…` file."""
+    """Yield the records of a file such as `pro_stereotyped_type1.txt.test`, with its `anti_stereotyped_…` file."""
     name = _NAME.fullmatch(path.name)
     if name is None:
         raise BrokenFileError(_BAD, "must have the name of a released file, as pro_stereotyped_type1.txt.dev")
