@@ -391,7 +391,8 @@ def import_(
 ) -> None:
     """Read the decisions and corrections of a reviewer from a file of `make export`.
 
-    Items that were changed in the project since the export are listed as conflicts and not imported (exit code 1).
+    Items with contradictory rows, and items that were changed in the project since the export, are listed as conflicts
+    and not imported; the exit code is then 1.
 
     **Example**
 
