@@ -70,9 +70,9 @@ __all__ = [
     "summary",
 ]
 
-# Maps each public name to its module. Names are imported on first use, because pandas and torch take seconds to import,
-# and `tiltmeter.models` has to work without pandas. The imports above are for type checkers; a test checks that they
-# list the same names as this mapping.
+# Maps each public name to its module. `__getattr__` imports a name on first use, because pandas and torch take seconds
+# to import, and `tiltmeter.models` has to work without pandas. The imports under TYPE_CHECKING are for type checkers; a
+# test checks that they list the same names as this mapping.
 _LAZY = {
     "Benchmark": "tiltmeter.benchmarks.benchmark",
     "ChatOptions": "tiltmeter.options.chat_options",

@@ -33,7 +33,7 @@ Run = Path | str | Result
 
 
 def load_run(path: Path | str) -> Result:
-    """Read the folder of a finished run.
+    """Return the result that is saved in the folder of a finished run.
 
     >>> import tiltmeter
     >>> result = tiltmeter.load_run("runs/bert")
@@ -111,18 +111,20 @@ def compare(
 ) -> Comparison | GroupComparison | SizeComparison:
     """Compare models that answered the same items, or languages that have translations of the same items.
 
-    Differences are paired by item, with 95% intervals and Holm's correction. `runs` are runs or folders that contain
-    runs; the keys of a mapping become the names of its runs. `by` is `model`, `language` or `any`; `any` compares
-    different models in different languages. `baseline` is the model, language or run with which all others are
-    compared. `where` selects items, for example `{"bias_type": "gender"}`. `across` names the properties in which the
-    runs may differ: `kinds`, `protocols`, `editions` or `tokenizers`.
+    Differences are computed item by item, with 95% intervals and Holm's correction for multiple tests. `runs` are runs
+    or folders that contain runs; the keys of a mapping become the names of its runs. `by` is `model`, `language` or
+    `any`; `any` compares different models in different languages. With `baseline`, all other models, languages or runs
+    are compared only with this one. `where` selects items, for example `{"bias_type": "gender"}`. `across` names the
+    properties in which the runs may differ: `kinds` (of models), `protocols`, `editions` (of data sets) or
+    `tokenizers`.
 
     With `group`, groups of models or languages are compared instead; `group` is an attribute that defines the groups,
     such as `instruct` or `script=Latin,Greek`. With `size`, the function estimates how each measure changes with model
     size within a model family. `attributes` is a TOML file with attributes of models; the default is the file
-    `plan.toml` in the folder of the runs or in a folder above. `family` says which tests are corrected together: those
-    of a measure in one part and language (`portion`), or all of the comparison (`run`). `fixed` are factors over which
-    the results do not generalise, for example `["words"]`; the default are the factors that are fixed in all runs.
+    `plan.toml` in the folder of the runs or in a folder above. `family` says which tests are corrected together: the
+    tests of a measure in one part and language (`portion`), or all tests of the comparison (`run`). `fixed` are factors
+    over which the results do not generalise, for example `["words"]`; the default are the factors that are fixed in all
+    runs.
 
     >>> import tiltmeter
     >>> comparison = tiltmeter.compare(["runs/bert", "runs/roberta"], measures=["SS"])
@@ -172,12 +174,12 @@ def check(
     lenient: bool = False,
     across: Sequence[Across] = (),
 ) -> list[RuleVerdict]:
-    """Check a run against rules, and return a verdict for each rule; its `passed` is true if the run meets the rule.
+    """Check a run against rules, and return the verdicts; `passed` of a verdict is true if the run passes the rule.
 
-    A rule is `BENCHMARK[/PART][:LANGUAGE].MEASURE [distance] NUMBER`, as in `tiltmeter check`. Measures are recomputed
-    from the scores of the run. `no_worse_than` compares the run with the run `baseline`. `rules` are additional parsed
-    rules, for example from a configuration file. With `lenient`, a rule fails only if the data show that it is
-    violated.
+    A rule is `BENCHMARK[/PART][:LANGUAGE].MEASURE [distance] NUMBER`, as in `tiltmeter check`. `max` and `min` are
+    upper and lower limits. `no_worse_than` limits how much worse the run may be than the run `baseline`. `rules` are
+    additional parsed rules, for example from a configuration file. With `lenient`, a rule fails only if the data show
+    that it is violated. Measures are recomputed from the scores of the run.
 
     >>> import tiltmeter
     >>> verdicts = tiltmeter.check("runs/bert", max="stereoset.SS distance 5", min="stereoset.LMS 60")
@@ -231,7 +233,7 @@ def report(
 
 
 def summary(run: Run) -> pd.DataFrame:
-    """Return a table of primary measures and verdicts; each row is one model, benchmark, language and part.
+    """Return a table with the primary measure, such as SS, and its verdict by model, benchmark, language and part.
 
     >>> import tiltmeter
     >>> tiltmeter.summary("runs/bert")[["part", "measure", "value", "95% interval"]].iloc[-1].tolist()
@@ -245,7 +247,7 @@ def summary(run: Run) -> pd.DataFrame:
 def plot(run: Run, benchmark: str | None = None, figure: str | None = None) -> "TopLevelMixin":
     """Return a figure of the report as an Altair chart; notebooks display the chart, and `chart.save` writes a file.
 
-    The default is the first figure of the first benchmark. `figure` is the name of one of the files that
+    The default is the first figure of the first benchmark. `figure` is the name of a figure: the name of a file that
     `report(..., figures=…)` writes.
     """
     from tiltmeter.reports.notebook import build_chart
@@ -262,7 +264,10 @@ def strongest_items(run: Run, top: int = 20) -> pd.DataFrame:
 
 
 def load_named_runs(runs: Sequence[Run] | Mapping[str, Run]) -> list[tuple[str, Result]]:
-    """Load runs and name them: by the keys of a mapping, by their folders, or by numbers for `Result` objects."""
+    """Return (name, result) of each run.
+
+    The name is the key in a mapping, otherwise the name of the folder, or "run N" for a `Result` object.
+    """
     if isinstance(runs, Mapping):
         return [(name, _load_result(run)) for name, run in runs.items()]
     listed = _list_runs(runs)

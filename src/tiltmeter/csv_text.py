@@ -1,4 +1,4 @@
-"""Format tables as CSV so that spreadsheets interpret no cell as a formula and no character as the end of a row."""
+"""Format tables as CSV for spreadsheets: no cell is interpreted as a formula, and no text in a cell ends the row."""
 
 from collections.abc import Iterable, Sequence
 

@@ -14,7 +14,7 @@ from tiltmeter.redaction import redact_secrets
 class TiltmeterError(Exception):
     """Base class of all errors that users can fix; the message names the problem, its location and the remedy.
 
-    Control characters in the message are escaped, and secrets are removed.
+    In the message, control characters are escaped and secrets such as passwords are removed.
     """
 
     def __str__(self) -> str:

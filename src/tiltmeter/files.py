@@ -20,10 +20,10 @@ except ImportError:  # Windows
 
 # The number of bytes that are written and deleted again to check whether a disk is full.
 _PROBE_SIZE = 256 * 1024
-# Minimum age in seconds at which an existing temporary file is deleted as a leftover of a killed process. A file that
-# this machine created has no minimum age: it is deleted if it is not locked. A file that another machine created needs
-# the first age in addition, because its lock may be invisible here. At the second age, a file is deleted without
-# checking its lock.
+# Ages in seconds at which a temporary file is deleted as a leftover of a killed process. A file that this machine
+# created is deleted at any age if it is not locked. A file that another machine created is deleted only if it is not
+# locked and has the first age, because locks of other machines may be invisible. At the second age, every temporary
+# file is deleted, even if it is locked.
 _AGE_IF_UNLOCKED, _AGE_WITHOUT_LOCKS = 60.0, 86_400.0
 _MACHINE = f"{zlib.crc32(platform.node().encode()):08x}-"
 
@@ -32,7 +32,7 @@ _MACHINE = f"{zlib.crc32(platform.node().encode()):08x}-"
 def write_atomically(path: Path, *, is_private: bool = False) -> Iterator[Path]:
     """Yield a temporary file in the folder of `path`; rename it to `path` on success, delete it on an exception.
 
-    If `is_private`, only the owner can read the file. Raises a UsageError if the file cannot be written or the disk is
+    If `is_private`, only the owner can read the file. Raise a UsageError if the file cannot be written or the disk is
     full.
     """
     try:
@@ -161,7 +161,7 @@ def lock_folder(folder: Path) -> Iterator[None]:
 
 
 def share_like_folder(path: Path) -> None:
-    """Give group and others the permissions for a file or folder that they have for its parent folder.
+    """Give the group and other users the same permissions for a file or folder as for its parent folder.
 
     Otherwise users of a shared cache could not use each other's files.
     """
@@ -176,7 +176,7 @@ def share_like_folder(path: Path) -> None:
 
 
 def create_shared_folder(path: Path) -> None:
-    """Create a folder and its missing parent folders, each with the permissions of the folder above."""
+    """Create a folder and its missing parent folders; each of them gets the permissions of its parent folder."""
     missing = [folder for folder in (path, *path.parents) if not folder.exists()]
     create_folder(path)
     for folder in reversed(missing):
@@ -184,14 +184,14 @@ def create_shared_folder(path: Path) -> None:
 
 
 def get_lock_mode(path: Path) -> int:
-    """Return the permissions for a lock file: all users who may write to its folder can open the file."""
+    """Return the permissions for the lock file of `path`: all users who may write to its folder can open the file."""
     with suppress(OSError):
         return 0o600 | stat.S_IMODE(path.parent.stat().st_mode) & 0o066
     return 0o644
 
 
 def make_readable(folder: Path) -> None:
-    """Give a temporary folder the permissions of an ordinary new folder; only its owner could read it before."""
+    """Give a temporary folder, which only its owner can read, the permissions of an ordinary new folder."""
     folder.chmod(0o777 & ~_get_umask())
     share_like_folder(folder)
 
@@ -214,7 +214,7 @@ def _reject_special(path: Path) -> None:
 
 
 def _build_prefix(path: Path) -> str:
-    """Return the prefix for the names of a path's temporary files; a long prefix is cut to keep the names valid."""
+    """Return the prefix for the names of temporary files of `path`; a long prefix is cut to keep the names valid."""
     name = os.fsencode(path.name)
     if len(name) > 255:
         raise OSError(36, "File name too long")

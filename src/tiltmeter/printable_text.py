@@ -1,6 +1,6 @@
 """Escape control and bidirectional characters in data, names and messages before they are printed.
 
-In a terminal such characters can move the cursor, hide text or fill the clipboard.
+In a terminal, such characters can move the cursor, hide text or write to the clipboard.
 """
 
 import json
@@ -37,12 +37,12 @@ def format_json(value: Any, indent: int | None = 1) -> str:
 
 
 def escape_row(row: dict[str, Any]) -> dict[str, Any]:
-    """Return a row of a table; `escape_unsafe` is applied to each text in the row."""
+    """Return a row of a table (column to value) with `escape_unsafe` applied to each value that is a text."""
     return {name: escape_unsafe(value) if isinstance(value, str) else value for name, value in row.items()}
 
 
 def create_plain_console(**options: Any) -> "Console":
     """Return a Rich console without markup and emoji codes: `[bold]` and `:smile:` are printed literally."""
-    from rich.console import Console  # importing it slows short commands
+    from rich.console import Console  # imported here, because importing rich slows short commands
 
     return Console(markup=False, emoji=False, **options)

@@ -1,8 +1,9 @@
 """Questions and answers: the interface between benchmarks and models.
 
 A benchmark turns an item into questions, a model answers them, and the benchmark turns the answers into scores. Masked,
-causal, encoder-decoder and next-sentence models use the same type of question, so batching, deduplication and caching
-are implemented once, in `tiltmeter.engine`. A chat model receives a text and chooses one of the options in it.
+causal, encoder-decoder and next-sentence models use the same type of question (`Question`), so batching, deduplication
+and caching are implemented once, in `tiltmeter.engine`. A chat model receives a message with answer options
+(`ChatQuestion`) and chooses one of the options.
 """
 
 import enum
@@ -23,7 +24,7 @@ KINDS: tuple[Kind, ...] = ("masked", "causal", "seq2seq", "next-sentence")
 
 
 class WantedQuantity(enum.Enum):
-    """The numbers that a question requests for each (position, token) pair."""
+    """What a question requests for each (position, token) pair: one number, such as a log-probability, or two."""
 
     LOG_PROB = "log-probability"
     LOG_PROB_AND_TOP = "log-probability, and whether the token is the most probable one"
@@ -31,8 +32,8 @@ class WantedQuantity(enum.Enum):
     LOGIT = "logit, where only differences at one position matter: no softmax normaliser is computed"
 
     def __init__(self, meaning: str) -> None:
-        # How many numbers are requested per pair, and the bytes that stand for this quantity in the digest of a
-        # question; computed once for speed.
+        # `rows` is how many numbers are requested per (position, token) pair. `key` identifies this quantity in the
+        # digest of a question. Both are computed once, for speed.
         self.rows = 2 if meaning.startswith("log-probability, and ") else 1
         self.key = self.name.encode()
 
@@ -58,21 +59,25 @@ class Question:
 
     def __post_init__(self) -> None:
         ids, source, segments = self.ids, self.source, self.segments
-        # The leading lengths make the concatenation unambiguous.
+        # The lengths come first, so that two different questions never give the same sequence of numbers.
         numbers = (len(ids), len(source), len(segments), *ids, *source, *segments, *chain.from_iterable(self.wanted))
         self.digest = blake2b(pack(f"{len(numbers)}i", *numbers) + self.want.key, digest_size=16).digest()
 
 
-# One float per requested pair. If two numbers are requested per pair, the second numbers of all pairs follow. For
-# LOG_PROB_AND_TOP, the second number is 1 if the token is the most probable one, else 0. For LOG_PROB_AND_ATTENTION, it
-# is the mean attention to the position.
+# The answer to a question: one number per (position, token) pair. If two numbers are requested per pair, the array
+# contains the first numbers of all pairs, then the second numbers of all pairs. For LOG_PROB_AND_TOP, the second number
+# is 1 if the token is the most probable one, else 0. For LOG_PROB_AND_ATTENTION, it is the mean attention to the
+# position.
 Answer = NDArray[np.float32]
 # The byte format of stored answers: little-endian float32.
 NUMBER = np.dtype("<f4")
 
 
 class EncodedText(NamedTuple):
-    """Token ids of a text; `offsets` are the character ranges of the tokens, and are empty if not requested."""
+    """The token ids of a text. `segments` are the token types of a sentence pair.
+
+    `offsets` are the (start, end) character positions of the tokens; they are empty if they were not requested.
+    """
 
     ids: tuple[int, ...]
     offsets: tuple[tuple[int, int], ...] = ()
@@ -113,7 +118,10 @@ class Tokenizer(Protocol):
         """Tokenize texts, and add the special tokens that the model expects around an input."""
 
     def words(self, texts: Sequence[str]) -> list[tuple[int | None, ...]]:
-        """For each text, return the index of the word of each token of `encode_whole`; None for special tokens."""
+        """Return for each text the word index of each of its tokens, as tokenized by `encode_whole`.
+
+        Special tokens have None instead of a word index.
+        """
 
     def encode_pairs(self, pairs: Sequence[tuple[str, str]]) -> list[EncodedText]:
         """Tokenize each sentence pair as one input; add token types if the model uses them."""
@@ -129,13 +137,13 @@ class Option(NamedTuple):
     text: str
 
 
-# What the options of a choice are: words for a gap (`blank`), next sentences (`follows`), alternative sentences
-# (`pair`), speakers (`speaker`), or answers to the question at the end of the context (`question`).
+# The type of the answer options of a choice: words for a gap (`blank`), next sentences (`follows`), alternative
+# sentences (`pair`), speakers (`speaker`), or answers to the question at the end of the context (`question`).
 Task = Literal["blank", "follows", "pair", "speaker", "question"]
 
 
 class Choice(NamedTuple):
-    """An item as a choice between answer options; `task` determines the wording of the instruction."""
+    """An item as a choice between answer options, for chat models; `task` determines the wording of the instruction."""
 
     task: Task
     context: str
@@ -146,7 +154,8 @@ class Choice(NamedTuple):
 class SamplingOptions:
     """Sampling options of a chat model.
 
-    If `probabilities` is true, the probability of each label as the first token of the answer is requested, not a text.
+    If `probabilities` is true, the model is not asked for a text, but for the probability of each option label, such as
+    A or B, as the first token of the reply.
     """
 
     temperature: float = 0.0
@@ -156,7 +165,7 @@ class SamplingOptions:
 
 @dataclass(frozen=True, slots=True)
 class ChatQuestion:
-    """A message to a chat model, and the labels of the answer options; `sample` is the index of the repetition."""
+    """A message to a chat model, and the labels of its answer options; `sample` numbers repetitions of a message."""
 
     prompt: str
     labels: tuple[str, ...]
@@ -173,10 +182,10 @@ class Reply:
     """The reply of a chat model.
 
     `refused` is true if the server marked the reply as a refusal. `first_tokens` are pairs of a possible first token
-    and its log-probability. `tokens_in` and `tokens_out` are the numbers of tokens that the server reports; None if it
-    reports none. `model` is the name of the model that the server reports. `cut` is true if the reply reached the
-    maximum length. `too_long` is the error message if the server rejected the message as too long; such a reply is not
-    stored.
+    and its log-probability. `tokens_in` and `tokens_out` are the numbers of input and output tokens that the server
+    reports; None if it reports none. `model` is the model name that the server reports. `cut` is true if the reply
+    reached the maximum length. `too_long` is the error message if the server rejected the message as too long,
+    otherwise empty; such a reply is not stored.
     """
 
     text: str
@@ -189,7 +198,7 @@ class Reply:
     too_long: str = ""
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the fields of the reply except `too_long` as JSON values."""
+        """Return the fields of the reply as a dictionary of JSON values, without `too_long`."""
         return {name: value for name, value in asdict(self).items() if name != "too_long"}
 
     @classmethod

@@ -10,8 +10,8 @@ from urllib.parse import unquote, urlsplit, urlunsplit
 _USER = re.compile(r"(?<=://)[^\s/'\"<>]+@")
 # Matches a secret in the query of an address.
 _QUERY = re.compile(r"(?i)([?&](?:[a-z_-]*key|[a-z_-]*token|password|secret|signature)=)[^&\s'\"<>]+")
-# Match the names of environment variables that contain a key, and of those that contain an address, perhaps with a
-# password.
+# `_KEY_NAME` matches the names of environment variables whose value is a key or password. `_ADDRESS_NAME` matches the
+# names of variables whose value is an address, perhaps with a password.
 _KEY_NAME = re.compile(r"(?i)(key|token|secret|password|_login)$")
 _ADDRESS_NAME = re.compile(r"(?i)(_proxy|^TILTMETER_MIRROR|^HF_ENDPOINT)$")
 _SHORTEST_KEY = 8
@@ -28,7 +28,7 @@ def redact_address(address: str) -> str:
 
 
 def redact_model_name(name: str) -> str:
-    """Return the name of a model; the login and the query are removed from the address of its server.
+    """Return the name of a model without the login and the query in the address of its server.
 
     >>> redact_model_name("chat:my-model@https://me:secret@host/v1?key=secret")
     'chat:my-model@https://host/v1'
@@ -41,7 +41,7 @@ def redact_model_name(name: str) -> str:
 
 
 def redact_secrets(text: str) -> str:
-    """Return the text without the logins of addresses and without any key that is the value of an environment variable.
+    """Return the text without logins and keys in addresses, and without keys that are values of environment variables.
 
     >>> redact_secrets("http://me:secret@host/v1?api_key=123&page=2 cannot be reached")
     'http://host/v1?api_key=***&page=2 cannot be reached'
@@ -61,6 +61,7 @@ def _list_environment_secrets(environment: tuple[tuple[str, str], ...]) -> tuple
 
 
 def _find_secrets(name: str, value: str) -> Iterator[str]:
+    """Yield the keys and passwords in the value of the environment variable `name`."""
     # Skip paths, because some variables contain the path of a key file instead of the key.
     if _KEY_NAME.search(name) and len(value) >= _SHORTEST_KEY and not value.startswith(("/", "~", ".")):
         yield from (one for one in (value, value.partition(":")[2]) if len(one) >= _SHORTEST_KEY)

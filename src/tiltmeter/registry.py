@@ -17,7 +17,10 @@ OWN_PACKAGE = "tiltmeter"
 
 
 class Component(NamedTuple):
-    """A component with its name and its package; `value` is the component or a function that loads the component."""
+    """The name of a component, the package that provides it, and its value.
+
+    `value` is the component itself, or for a plug-in that is not loaded yet, a function that loads the component.
+    """
 
     name: str
     package: str
@@ -39,7 +42,7 @@ class ComponentVersion:
 
 
 def identify_component(group: str, name: str, component: Any) -> ComponentVersion:
-    """Return a component's name, its package, and the version of the package.
+    """Return the name of a component of the type `group`, its package, and the version of the package.
 
     >>> from tiltmeter.forms import get_form
     >>> identify_component("forms", "pairs", get_form("pairs")).package
@@ -70,9 +73,10 @@ def find_package_objects(package: str, attribute: str) -> list[Any]:
 
 
 def list_plugins(group: str, expected: type = object) -> list[Component]:
-    """Return a component for each entry point of the group `tiltmeter.<group>`; its value is a function that loads it.
+    """Return the plug-ins of a type: a component for each entry point of the group `tiltmeter.<group>`.
 
-    The function raises a UsageError if the plug-in cannot be loaded or is not of the `expected` type.
+    The value of a component is a function that loads the plug-in. The function raises a UsageError if the plug-in
+    cannot be loaded or is not of the `expected` type.
     """
     return [
         Component(entry.name, _get_package(entry), _build_loader(entry, group, expected))
@@ -90,7 +94,7 @@ def index_components(group: str, components: Iterable[Component]) -> dict[str, A
     index: dict[str, Component] = {}
     for component in components:
         first = index.setdefault(component.name, component)
-        # It is no error if two modules of one package list the same object.
+        # Two modules of one package may list the same object; this is not an error.
         if first.package != component.package or first.value is not component.value:
             raise UsageError(
                 f"{first.package} and {component.package} both provide {component.name!r} (tiltmeter.{group}); "
@@ -100,7 +104,10 @@ def index_components(group: str, components: Iterable[Component]) -> dict[str, A
 
 
 def load_components(group: str, builtin: Iterable[Any], expected: type, name: Callable[[Any], str]) -> dict[str, Any]:
-    """Return a dictionary of built-in and plug-in components; the function `name` returns the key of a component."""
+    """Return a dictionary from names to the components of a type: `builtin` components, and loaded plug-ins.
+
+    `name` is a function that returns the name of a component.
+    """
     components = [Component(name(value), OWN_PACKAGE, value) for value in builtin]
     for plugin in list_plugins(group, expected):
         value = plugin.value()

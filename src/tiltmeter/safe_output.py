@@ -1,7 +1,7 @@
 """Standard streams that escape control characters in all output, except the escape sequences of Tiltmeter's styles.
 
-Data, names of models and messages of servers may contain escape sequences. If Rich prints a text, the text is escaped
-before Rich adds the styles. All other output is escaped completely.
+Data, names of models and messages of servers may contain escape sequences. A text that Rich prints is escaped before
+Rich adds the styles. All other output is escaped completely.
 """
 
 import os
@@ -15,7 +15,7 @@ from typing import Any, TextIO
 from tiltmeter.printable_text import escape_unsafe
 from tiltmeter.redaction import redact_secrets
 
-# The attribute `filename` of an OSError that standard output raises.
+# The value of the attribute `filename` of an OSError, if writing to standard output raised the error.
 STANDARD_OUTPUT = "standard output"
 
 
@@ -26,10 +26,10 @@ class StyledText(str):
 
 
 class GuardedStream:
-    """A wrapper of standard output, or of standard error if `is_message`; secrets are removed from messages.
+    """A stream that writes to standard output, or if `is_message` to standard error, after escaping each text.
 
-    A message that cannot be written is dropped, so that the work continues. If standard output cannot be written, an
-    OSError with the `filename` STANDARD_OUTPUT is raised.
+    Secrets are removed from messages. A message that cannot be written is dropped, so that the work continues. If
+    standard output cannot be written, an OSError with the `filename` STANDARD_OUTPUT is raised.
     """
 
     def __init__(self, stream: TextIO, *, is_message: bool) -> None:
@@ -68,7 +68,7 @@ class GuardedStream:
 
     @property
     def rich_proxied_file(self) -> "GuardedStream":
-        """This stream. Rich reads this attribute before it writes, so escaping is enabled for Rich here."""
+        """This stream. Rich reads this attribute before it writes, so the escaping in Rich is enabled here."""
         _make_rich_safe()
         return self
 
@@ -78,7 +78,7 @@ class GuardedStream:
 
 @contextmanager
 def guard_output() -> Iterator[None]:
-    """Escape control characters in everything that is printed within the context."""
+    """Escape control characters in everything that the `with` block prints."""
     open_closed_streams()
     out, err = sys.stdout, sys.stderr
     sys.stdout = GuardedStream(out, is_message=False)
@@ -90,7 +90,7 @@ def guard_output() -> Iterator[None]:
 
 
 def discard_output(stream: TextIO) -> None:
-    """Discard the buffered text of a stream, and everything that is written to the stream later."""
+    """Redirect a stream to the null device: discard its buffered text and everything that is written later."""
     with suppress(OSError, ValueError), Path(os.devnull).open("wb") as nowhere:
         os.dup2(nowhere.fileno(), stream.fileno())
 
@@ -99,13 +99,12 @@ def open_closed_streams() -> None:
     """Open standard streams that the caller closed, as in `tiltmeter show >&-`.
 
     Otherwise the next opened file would get the file descriptor of the stream, and libraries would print into that
-    file. Writing to a standard output that was closed is an error; messages to a standard error that was closed are
-    dropped.
+    file. If standard output was closed, writing to it is an error. If standard error was closed, messages are dropped.
     """
     for name, flags, mode in (("stdin", os.O_RDONLY, "r"), ("stdout", os.O_RDONLY, "w"), ("stderr", os.O_WRONLY, "w")):
         if getattr(sys, name) is None:
-            # The new file gets the lowest free file descriptor, which is that of the closed stream. Standard output is
-            # opened read-only, so that writing to it is an error.
+            # The new file gets the lowest free file descriptor, which is the descriptor of the closed stream. Standard
+            # output is opened read-only, so that writing to it is an error.
             handle = os.open(os.devnull, flags)
             stream = open(handle, mode, encoding="utf-8", errors="backslashreplace", closefd=False)  # noqa: SIM115
             setattr(sys, name, stream)
@@ -115,7 +114,7 @@ def open_closed_streams() -> None:
 @cache
 def _make_rich_safe() -> None:
     """Make Rich escape all texts that it prints, also the texts of Typer."""
-    from rich.console import Console  # importing it slows short commands
+    from rich.console import Console  # imported here, because importing rich slows short commands
     from rich.segment import Segment
 
     render = Console._render_buffer

@@ -9,8 +9,8 @@ from tiltmeter.errors import DataError, UsageError
 
 # The maximum size of a file in bytes; published data sets are much smaller.
 LARGEST = 1 << 30
-# The maximum size in bytes of a file that is parsed. It is smaller, because parsing needs about ten times the size of
-# the file as memory.
+# The maximum size in bytes of a file that is read as text or parsed. It is smaller than LARGEST, because parsing needs
+# about ten times the size of the file as memory.
 _LARGEST_PARSED = 1 << 28
 
 
@@ -32,7 +32,7 @@ def read_bytes(path: Path, largest: int = LARGEST) -> bytes:
 
 
 def read_text(path: Path) -> str:
-    """Return the content of a UTF-8 file without a byte-order mark."""
+    """Return the text of a UTF-8 file without its byte-order mark, if it has one."""
     try:
         return read_bytes(path, _LARGEST_PARSED).decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -52,12 +52,12 @@ def split_lines(text: str) -> list[str]:
 
 
 def read_json(path: Path) -> Any:
-    """Return the content of a JSON file."""
+    """Return the JSON value in a file."""
     return parse_json(read_text(path), str(path))
 
 
 def parse_json(text: str, name: str) -> Any:
-    """Return the content of a JSON text; error messages contain `name`, the source of the text."""
+    """Return the value of a JSON text; `name` says in error messages where the text comes from, such as a file name."""
     try:
         return json.loads(text)
     except RecursionError:
@@ -67,7 +67,7 @@ def parse_json(text: str, name: str) -> Any:
 
 
 def read_toml(path: Path) -> dict[str, Any]:
-    """Return the content of a TOML file."""
+    """Return the content of a TOML file as a dictionary."""
     try:
         return tomllib.loads(read_text(path))
     except RecursionError:

@@ -13,7 +13,8 @@ from tiltmeter.cli.error_boundary import TyperWrapped, report_errors
 from tiltmeter.cli.help import with_plain_types
 from tiltmeter.safe_output import guard_output
 
-# Maps each command to its module and attribute, in the order of the help. An attribute `app` is a group of commands.
+# Maps each command to its module and the attribute of the module, in the order of the command list in the help. The
+# attribute `app` is a group of commands.
 _COMMANDS = {
     **{name: (name, name) for name in ("run", "score", "show", "report", "compare", "check")},
     "matrix": ("matrix", "matrix"),
@@ -24,7 +25,8 @@ _COMMANDS = {
     **{name: (name, "app") for name in ("data", "gest", "make", "train")},
 }
 
-# Frequently used commands of groups. For these, only the command's own module is imported, so that it starts quickly.
+# Frequently used commands of command groups. To run one of them, only its own module is imported, so that it starts
+# quickly.
 _SINGLE_COMMANDS = {("data", "list"): ("data_list", "list_data")}
 
 
@@ -57,7 +59,7 @@ def _tiltmeter(
 
 
 class _CommandGroup(TyperGroup):
-    """The root command. It prints a message after Ctrl-C and at the end of standard input; Typer itself would not."""
+    """The root command. After Ctrl-C or the end of standard input, `main` prints a message; Typer alone prints none."""
 
     def invoke(self, ctx: typer.Context) -> Any:  # type: ignore[override]
         """Run the selected command."""
@@ -68,7 +70,7 @@ class _CommandGroup(TyperGroup):
 
 
 def make_app(names: Iterable[str] = _COMMANDS) -> typer.Typer:
-    """Return a command line with these commands; only the modules of these commands are imported."""
+    """Return the command line with only the given commands; only the modules of these commands are imported."""
     root = typer.Typer(
         cls=_CommandGroup,
         no_args_is_help=True,

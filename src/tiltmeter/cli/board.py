@@ -16,14 +16,16 @@ def board(
     reference: Annotated[
         str,
         typer.Option(
-            "--reference", help="The model against which all others are tested; the default is the least biased one."
+            "--reference",
+            help="Test the differences between this model and each other model; the default is the least biased model.",
         ),
     ] = "",
     attributes: Annotated[
         Path | None,
         typer.Option(
             "--attributes",
-            help="A TOML file with attributes, series and steps of models; the default is the `plan.toml` of the runs.",
+            help="A TOML file with attributes of models, and with series and training steps for trends; the default is "
+            "the `plan.toml` of the runs.",
         ),
     ] = None,
     with_reports: Annotated[
@@ -32,8 +34,8 @@ def board(
 ) -> None:
     """Write a site with the results of many runs: tables, a page per model and benchmark, trends, CSV and JSON.
 
-    The site needs no server and no network: open `index.html` in a browser. Only comparable values share a column.
-    Ranks are ranges with 95% confidence. Unreadable runs are listed with the reason.
+    The site needs no server and no network: open `index.html` in a browser. A column contains only comparable values.
+    The rank of a model is a range with 95% confidence. Runs that cannot be read are listed with the reason.
 
     **Examples**
 
@@ -47,9 +49,9 @@ def board(
     for run in written.broken[:10]:
         print_note(f"Omitted: {run.name}. {run.reason}")
     if len(written.broken) > 10:
-        print_note(f"{len(written.broken) - 10} more runs are omitted; the page lists them.")
+        print_note(f"{len(written.broken) - 10} more runs are omitted; the start page of the site lists them.")
     for note in written.notes[:10]:
         print_note(note)
     if len(written.notes) > 10:
-        print_note(f"{len(written.notes) - 10} more notes are on the page.")
+        print_note(f"{len(written.notes) - 10} more notes are on the start page of the site.")
     print_note(f"{len(written.models)} models in {len(written.columns)} columns; open {out / 'index.html'}")

@@ -15,28 +15,36 @@ def check(
     maximum: Annotated[
         list[str] | None,
         typer.Option(
-            "--max", metavar="RULE", help='An upper limit, such as "stereoset.SS distance 5"; repeat for more.'
+            "--max",
+            metavar="RULE",
+            help='An upper limit of a measure, such as "stereoset.SS distance 5"; repeat the option for more.',
         ),
     ] = None,
     minimum: Annotated[
         list[str] | None,
-        typer.Option("--min", metavar="RULE", help='A lower limit, such as "stereoset.LMS 70"; repeat for more.'),
+        typer.Option(
+            "--min",
+            metavar="RULE",
+            help='A lower limit of a measure, such as "stereoset.LMS 70"; repeat the option for more.',
+        ),
     ] = None,
     baseline: Annotated[
-        Path | None, typer.Option(metavar="RUN", help="The run to compare with, item by item; needs --no-worse-than.")
+        Path | None,
+        typer.Option(metavar="RUN", help="The run with which RUN is compared item by item; needs --no-worse-than."),
     ] = None,
     no_worse_than: Annotated[
         list[str] | None,
         typer.Option(
             metavar="RULE",
-            help='The allowed increase of the distance from the ideal over the baseline: 2, or "stereoset.LMS 3".',
+            help="How much farther from its ideal a measure may be in RUN than in the baseline: 2 for all percentages "
+            'of preferences, such as SS, or "stereoset.LMS 3" for one measure.',
         ),
     ] = None,
     config: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="A TOML file with more rules; without rules, `tiltmeter.toml` in the current folder is used.",
+            help="A TOML file with more rules; if no rules are given, `tiltmeter.toml` in the current folder is used.",
         ),
     ] = None,
     strict: Annotated[
@@ -50,25 +58,32 @@ def check(
     across: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="NAME", help="Allow a baseline that differs in `kinds`, `protocols`, `editions` or `tokenizers`."
+            metavar="NAME",
+            help="Allow a baseline that differs in `kinds` (of models), `protocols`, `editions` (of data sets) or "
+            "`tokenizers`.",
         ),
     ] = None,
     plan: Annotated[
-        bool, typer.Option("--plan", help="Print the number of items that each rule needs, and check nothing.")
+        bool,
+        typer.Option(
+            "--plan", help="Print the number of items that each rule needs for a clear result; check nothing."
+        ),
     ] = False,
     markdown: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Write a summary in Markdown to this file; $GITHUB_STEP_SUMMARY always gets it if it is set.",
+            help="Write a summary in Markdown to this file. If the variable GITHUB_STEP_SUMMARY is set, the summary is "
+            "also appended to the file that it names.",
         ),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the verdicts as JSON.")] = False,
 ) -> None:
-    """Check a run against rules: exit code 1 if a rule fails, 2 if a rule is invalid or matches nothing.
+    """Check a run against rules: exit code 1 if a rule fails, 2 if a rule is invalid or matches no value of the run.
 
-    A rule is `BENCHMARK[/PART][:LANGUAGE].MEASURE [distance] NUMBER`; `distance` limits the distance from the ideal. A
-    rule is applied to the 95% interval, not to the value: a maximum to the upper end, or with `--lenient` to the lower.
+    A rule is `BENCHMARK[/PART][:LANGUAGE].MEASURE [distance] NUMBER`. With `distance`, the rule limits the distance
+    from the ideal value of the measure. A rule is applied to the 95% interval of the measure, not to its value: a
+    maximum limits the upper end of the interval, or with `--lenient` the lower end.
 
     **Examples**
 

@@ -20,17 +20,23 @@ _DEFAULT_ITEMS = 200
 def compare(
     runs: Annotated[
         list[Path],
-        typer.Argument(metavar="RUN", help="Folders of runs, or folders that contain runs, such as that of a matrix."),
+        typer.Argument(
+            metavar="RUN", help="Folders of runs, or folders that contain runs, such as the folder of a matrix."
+        ),
     ],
     by: Annotated[
         str | None,
         typer.Option(help="Compare by `model`, by `language`, or `any` (different models in different languages)."),
     ] = None,
     baseline: Annotated[
-        str | None, typer.Option(metavar="NAME", help="The model, language or run with which all others are compared.")
+        str | None,
+        typer.Option(
+            metavar="NAME", help="Compare every other model (or language, or run) only with the one of this name."
+        ),
     ] = None,
     measure: Annotated[
-        list[str] | None, typer.Option(help="Compare only this measure, such as `SS` or `CPS`; repeat for more.")
+        list[str] | None,
+        typer.Option(help="Compare only this measure, such as `SS` or `CPS`; repeat the option for more."),
     ] = None,
     group: Annotated[
         str | None,
@@ -40,7 +46,7 @@ def compare(
         ),
     ] = None,
     size: Annotated[
-        bool, typer.Option("--size", help="Estimate the slope of each measure by model size, within model families.")
+        bool, typer.Option("--size", help="Estimate how each measure changes with model size within a model family.")
     ] = False,
     attributes: Annotated[
         Path | None,
@@ -53,19 +59,24 @@ def compare(
     where: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="NAME=VALUE", help="Use only items with this value, such as `bias_type=gender`; repeat for more."
+            metavar="NAME=VALUE",
+            help="Use only items with this attribute, such as `bias_type=gender`; repeat the option for more.",
         ),
     ] = None,
     across: Annotated[
         list[str] | None,
         typer.Option(
             metavar="NAME",
-            help="Allow runs that differ in `kinds`, `protocols`, `editions` or `tokenizers`, with a warning.",
+            help="Compare models that differ in `kinds`, `protocols`, `editions` (versions of a data set) or "
+            "`tokenizers`, too, with a warning.",
         ),
     ] = None,
     family: Annotated[
         str,
-        typer.Option(help="Which tests are corrected together: `portion` (a part in a language), or all: `run`."),
+        typer.Option(
+            help="Which tests are corrected together for multiple testing: the tests of each part and language "
+            "(`portion`), or all tests (`run`)."
+        ),
     ] = "portion",
     fixed: Annotated[
         list[str] | None,
@@ -87,16 +98,21 @@ def compare(
         int, typer.Option(min=0, help="The number of items on the page of --html; 0 for all.")
     ] = _DEFAULT_ITEMS,
     everything: Annotated[
-        bool, typer.Option("--all", help="For more than four models or languages: print all pairs after the summary.")
+        bool,
+        typer.Option(
+            "--all",
+            help="For more than four models or languages: print the comparison of every pair after the summary.",
+        ),
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the differences as JSON.")] = False,
 ) -> None:
     """Compare models on the same items, and languages on translations of the same items.
 
-    Differences are paired by item, with 95% intervals and Holm's correction over the pairs compared by one measure in
-    one part and language, or over the whole comparison with `--family run`. Items that only one side has are counted
-    and left out. Only models of the same kind, protocol and data are compared, unless `--across` is given. For more
-    than four models or languages, a summary of the significant differences is printed; `--all` adds the pairs.
+    Differences are computed item by item, with 95% intervals. Holm's correction for multiple tests includes all pairs
+    that are compared by one measure in one part and language, or the whole comparison with `--family run`. Items that
+    only one of two models or languages has are counted and left out. Models are compared only if their kind, protocol
+    and data are the same, unless `--across` is given. For more than four models or languages, a summary of the
+    significant differences is printed; `--all` also prints the comparison of every pair.
 
     **Examples**
 

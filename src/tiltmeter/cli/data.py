@@ -54,14 +54,16 @@ def get(
     accept_no_licence: Annotated[
         bool,
         typer.Option(
-            "--accept-no-licence", help="Download files although their repository states no licence; needed once."
+            "--accept-no-licence",
+            help="Download files although their repository states no licence; needed only once for each repository.",
         ),
     ] = False,
 ) -> None:
     """Download the files of a data set, unless they are cached, and print their paths.
 
-    Files are stored in the cache folder (`TILTMETER_CACHE`). If `TILTMETER_MIRROR` is set, files are read from there
-    instead of GitHub: a folder or http(s) address that contains `owner/repository/path`.
+    Files are stored in the cache folder, which the variable `TILTMETER_CACHE` can name. If the variable
+    `TILTMETER_MIRROR` names a folder or http(s) address, files are read from `owner/repository/path` there instead of
+    GitHub.
 
     **Examples**
 
@@ -84,8 +86,8 @@ def get(
 def pin() -> None:
     """Print the hashes of cached files for which Tiltmeter contains no hash.
 
-    These hashes were recorded at the first download and are checked since then. Each line has the path, SHA-256 and
-    size in bytes, as in the `files` tables of Tiltmeter's pinned repositories.
+    Tiltmeter records such a hash at the first download of a file, and checks it at every later use. Each line has the
+    path, SHA-256 and size in bytes of a file, in the format of the `files` tables in `tiltmeter/datasets/repositories`.
 
     **Example**
 
@@ -173,7 +175,7 @@ def convert(
     language: Language = None,
     force: Annotated[bool, typer.Option("--force", help="Replace OUT.jsonl if it exists.")] = False,
 ) -> None:
-    """Convert a data set, or a file of an upstream format, to JSONL with one item per line.
+    """Convert a data set, or a file in the format of a published data set, to JSONL with one item per line.
 
     **Examples**
 
@@ -237,7 +239,7 @@ def _print_findings(result: ValidationResult) -> None:
     if by_code:
         typer.echo(f"{'severity':<9}{'code':<23}{'found':>6}{'items':>6}  meaning")
     for code, findings in sorted(by_code.items(), key=lambda entry: (entry[1][0].severity, -len(entry[1]))):
-        # Print at most one example per item, because several findings about one item are usually alike.
+        # Print at most one example per item, because several findings about one item are usually similar.
         firsts = list({finding.item or finding.row: finding for finding in reversed(findings)}.values())[::-1]
         meaning = list_error_codes().get(code) or list_warning_codes()[code]
         typer.echo(f"{findings[0].severity:<9}{code:<23}{len(findings):>6}{len(firsts):>6}  {meaning}")

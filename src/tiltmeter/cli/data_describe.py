@@ -27,13 +27,14 @@ def describe_data(
         str | None, typer.Option(metavar="MODEL", help="Also count tokens, with the tokenizer of this model.")
     ] = None,
     figure: Annotated[
-        Path | None, typer.Option(metavar="FOLDER", help="Save a figure of the numbers of items to this folder.")
+        Path | None,
+        typer.Option(metavar="FOLDER", help="Save a figure with the number of items of each group to this folder."),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print all numbers as JSON.")] = False,
 ) -> None:
     """Print statistics of a data set: items, contexts, items per target, words and tokens per sentence, bias types.
 
-    Words are separated by spaces; Thai words need `pip install 'tiltmeter[thai]'`.
+    Words are separated by spaces. Thai has no spaces between words; install `tiltmeter[thai]` to count Thai words.
 
     **Examples**
 

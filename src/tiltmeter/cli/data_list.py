@@ -14,7 +14,7 @@ from tiltmeter.errors import UsageError
 from tiltmeter.forms import get_forms
 from tiltmeter.printable_text import format_json
 
-# If a data set has more languages, the number of languages is printed before their codes.
+# If a data set has more languages than this, the number of languages is printed before their codes.
 _MAX_LANGUAGES = 12
 
 
@@ -24,7 +24,7 @@ def list_data(
         str | None, typer.Option(metavar="CODE", help="List only data sets in this language, such as pl.")
     ] = None,
     form: Annotated[
-        str | None, typer.Option(metavar="FORM", help="List only data sets of this form, such as pairs.")
+        str | None, typer.Option(metavar="FORM", help="List only data sets with items of this form, such as pairs.")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the list as JSON.")] = False,
 ) -> None:
@@ -43,7 +43,7 @@ def list_data(
     if name is not None:
         chosen = [get_dataset(name)]
         if not as_json:
-            _describe(chosen[0])
+            _print_dataset(chosen[0])
             return
     else:
         chosen = _select_datasets(language, form)
@@ -82,7 +82,10 @@ def _select_datasets(language: str | None, form: str | None) -> list[Dataset]:
 
 
 def _collect_facts(data: Dataset, language: str | None) -> dict[str, Any]:
-    """Return the facts about a data set; `items` is the number of items in `language`, or in all languages if None."""
+    """Return a dictionary of facts about a data set.
+
+    Its key `items` is the number of items in `language`, or in all languages if `language` is None.
+    """
     return {
         "name": data.name,
         "description": data.description,
@@ -139,7 +142,7 @@ def _format_repositories(data: Dataset) -> str:
     return ", ".join(dict.fromkeys(file.repository for file in data.files if not isinstance(file, Path)))
 
 
-def _describe(data: Dataset) -> None:
+def _print_dataset(data: Dataset) -> None:
     print_entry(f"{data.name}: ", data.description, 2)
     typer.echo("")
     facts = {

@@ -20,7 +20,7 @@ from tiltmeter.safe_output import STANDARD_OUTPUT, discard_output
 # The exit codes for errors that the user can fix, and for bugs in Tiltmeter. After a signal, the exit code is 128 plus
 # the number of the signal.
 WRONG_INPUT, FAULT = 2, 70
-_RESUME = "Stored answers are kept and finished runs are unchanged; run the same command again to continue."
+_RESUME = "Stored answers of models are kept and finished runs are unchanged; run the same command again to continue."
 
 
 class StopSignal(BaseException):
@@ -41,11 +41,11 @@ class TyperWrapped(BaseException):
 
 @contextmanager
 def report_errors(*, debug: bool) -> Iterator[None]:
-    """If the context raises an exception, print a message and end the process; with `debug`, print the traceback."""
+    """If the `with` block raises an exception, print a message and exit; with `debug`, also print the traceback."""
     handler, unraisable = signal.getsignal(signal.SIGTERM), sys.unraisablehook
     with suppress(ValueError):  # only the main thread can set a signal handler
         signal.signal(signal.SIGTERM, _raise_stop)
-    sys.unraisablehook = _repeat_stop
+    sys.unraisablehook = _resend_signal
     try:
         yield
         sys.stdout.flush()
@@ -101,7 +101,7 @@ def _exit_with_error(error: BaseException, *, debug: bool) -> None:
         _discard_output()
         sys.exit(WRONG_INPUT)
     if isinstance(error, MemoryError):
-        _print_error(f"Out of memory; try a lower --batch-tokens, --limit or a smaller model. {_RESUME}")
+        _print_error(f"Out of memory; try a lower --batch-tokens or --limit, or a smaller model. {_RESUME}")
         sys.exit(WRONG_INPUT)
     if isinstance(error, UnicodeEncodeError):
         _print_error(
@@ -151,11 +151,11 @@ def _raise_stop(number: int, _frame: FrameType | None) -> None:
     raise StopSignal(number)
 
 
-def _repeat_stop(unraisable: "sys.UnraisableHookArgs") -> None:
+def _resend_signal(unraisable: "sys.UnraisableHookArgs") -> None:
     """Send a signal again if it arrived in a callback or a `__del__`, where Python ignores exceptions."""
     if isinstance(unraisable.exc_value, StopSignal | KeyboardInterrupt):
         number = signal.SIGINT if isinstance(unraisable.exc_value, KeyboardInterrupt) else signal.SIGTERM
-        timer = threading.Timer(0.05, os.kill, (os.getpid(), number))  # a signal at once would be ignored again
+        timer = threading.Timer(0.05, os.kill, (os.getpid(), number))  # sent at once, it would be ignored again
         timer.daemon = True
         timer.start()
     else:

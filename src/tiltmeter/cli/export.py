@@ -13,12 +13,15 @@ from tiltmeter.reports.exports import FORMATS, ExportOptions, list_formats
 def export(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a run.")],
     to: Annotated[
-        str, typer.Option("--to", metavar="FORMAT", help=f"The format: {', '.join(FORMATS)}, or that of a plug-in.")
+        str,
+        typer.Option("--to", metavar="FORMAT", help=f"The format: {', '.join(FORMATS)}, or the format of a plug-in."),
     ],
     out: Annotated[
         Path | None, typer.Option("--out", "-o", metavar="FILE", help="Write to this file instead of standard output.")
     ] = None,
-    model: Annotated[str | None, typer.Option(help="The model to export; needed if the run has more than one.")] = None,
+    model: Annotated[
+        str | None, typer.Option(help="The model to export; needed if the run has several models.")
+    ] = None,
     dataset_id: Annotated[
         str | None, typer.Option(metavar="OWNER/NAME", help="For `hf-eval-results`: the hub id of the data set.")
     ] = None,
@@ -26,8 +29,8 @@ def export(
 ) -> None:
     """Write the results of a run in the format of another tool.
 
-    For example, `model-card` is the model-index of a model card, and `lm-eval` is a results file of the Language Model
-    Evaluation Harness. docs/how-to/exports.md describes all formats.
+    For example, `model-card` writes the `model-index` of a model card on Hugging Face, and `lm-eval` writes a results
+    file of the Language Model Evaluation Harness. docs/how-to/exports.md describes all formats.
 
     **Examples**
 

@@ -26,10 +26,14 @@ def gender(
         str | None, typer.Option("--language", "-l", help=f"The language: {', '.join(LANGUAGES)}.")
     ] = None,
     explain: Annotated[
-        bool, typer.Option("--explain", help="Also print the words that show the gender, and the rule.")
+        bool, typer.Option("--explain", help="Also print the words that show the gender, and the name of the rule.")
     ] = False,
     gender_from: Annotated[
-        str, typer.Option("--gender-from", help=f"How to detect gender: {', '.join(SOURCES)}.")
+        str,
+        typer.Option(
+            "--gender-from",
+            help=f"How to detect gender: {', '.join(SOURCES)}; with conllu, FILE is parsed text in CoNLL-U format.",
+        ),
     ] = "rules",
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object per sentence.")] = False,
 ) -> None:

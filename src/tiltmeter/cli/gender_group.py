@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 _DEFAULT = "detect"
 
 
-class _FileByDefault(TyperGroup):
-    """A group with a default command: `gender FILE` is `gender detect FILE`."""
+class _DefaultCommandGroup(TyperGroup):
+    """A group of commands with a default command: `gender FILE` means `gender detect FILE`."""
 
     def parse_args(self, ctx: "Context", args: list[str]) -> list[str]:
         if args and args[0] not in self.commands and args[0] not in ctx.help_option_names:
@@ -28,7 +28,7 @@ class _FileByDefault(TyperGroup):
 
 
 app = typer.Typer(
-    cls=_FileByDefault,
+    cls=_DefaultCommandGroup,
     no_args_is_help=True,
     rich_markup_mode="markdown",
     help="Detect the grammatical gender of speakers in sentences, and evaluate the accuracy of the rules.",
@@ -49,17 +49,31 @@ def sample(
     ],
     language: Annotated[str, typer.Option("--language", "-l", help=f"The language: {', '.join(LANGUAGES)}.")],
     out: Annotated[Path, typer.Option("--out", "-o", help="Write the sample to this folder.")],
-    per_outcome: Annotated[int, typer.Option(min=1, help="The number of sentences or pairs of each outcome.")] = 20,
+    per_outcome: Annotated[
+        int, typer.Option(min=1, help="The number of sentences (or pairs) to draw for each outcome, such as masculine.")
+    ] = 20,
     pairs: Annotated[
-        bool, typer.Option("--pairs", help="Sample outcomes of the filter of gendered pairs instead of the rules.")
+        bool,
+        typer.Option(
+            "--pairs", help="Sample pairs of translations for each outcome of the pair filter, instead of sentences."
+        ),
     ] = False,
     gender_from: Annotated[
-        str, typer.Option("--gender-from", help=f"How to detect gender: {', '.join(SOURCES)}.")
+        str,
+        typer.Option(
+            "--gender-from",
+            help=f"How to detect gender: {', '.join(SOURCES)}; with conllu, FILE is parsed text in CoNLL-U format.",
+        ),
     ] = "rules",
-    edition: Annotated[str, typer.Option(help="With --pairs: the edition of the GEST sentences.")] = "1.1",
+    edition: Annotated[
+        str, typer.Option(help="With --pairs: the edition of the GEST sentences: `1.0` or `1.1`.")
+    ] = "1.1",
     seed: Annotated[int, typer.Option(help="The seed of the random sample.")] = 0,
 ) -> None:
-    """Draw a sample of sentences (or pairs) that people rate without seeing the outcome of the rules (or filter).
+    """Draw a sample of sentences for each outcome of the gender rules: masculine, feminine or none.
+
+    People rate the sample without seeing the outcomes. With --pairs, the sample contains masculine and feminine
+    translations, and the outcomes are those of the filter that accepts or rejects gendered pairs.
 
     **Examples**
 
@@ -101,11 +115,11 @@ def evaluate(
     folders: Folders,
     as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
 ) -> None:
-    """Print the confusion matrix of rated samples with intervals, and the types of errors.
+    """Print the accuracy of the gender rules, or of the pair filter, from rated samples.
 
-    The overall accuracy weights each outcome by its frequency in the data. For the rules, the gain is the share of
-    sentences that would get a gender in addition if the rules missed none. For the filter, it is the increase in the
-    share of correct pairs.
+    The command prints a confusion matrix with intervals, and the types of errors. The overall accuracy weights each
+    outcome by its frequency in the data. For the rules, the gain says how many more sentences would have a gender if
+    the rules found every gender. For the pair filter, it is the increase in the share of correct pairs.
 
     **Example**
 
@@ -138,7 +152,7 @@ def evaluate(
             f"the filter increases the share of correct pairs by {found.gain.value:.1f} points [{low:.1f}, {high:.1f}]"
         )
     elif found.gain:
-        typer.echo(f"additional sentences with a gender if the rules missed none: {found.gain}")
+        typer.echo(f"additional sentences with a gender if the rules found every gender: {found.gain}")
     if found.reason:
         typer.echo(f"overall accuracy and gain are undefined, because {found.reason}")
     for error, count in found.errors.most_common():

@@ -10,7 +10,7 @@ from tiltmeter.errors import UsageError
 app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode="markdown",
-    help="Analyses for GEST: pairs of gendered translations, validity against WinoBias, topics and negation.",
+    help="Analyses for GEST: pairs of gendered translations, correlation with WinoBias, topics and negation.",
 )
 pairs = typer.Typer(
     no_args_is_help=True, rich_markup_mode="markdown", help="Build pairs of masculine and feminine translations."
@@ -34,14 +34,14 @@ def build(
     system: Annotated[
         str, typer.Option(metavar="NAME", help="The name of the translation system, stored in the pairs.")
     ] = "",
-    edition: Annotated[str, typer.Option(help="The edition of the GEST sentences: `1.0` or `1.1`.")] = "1.1",
+    edition: Annotated[str, typer.Option(help="The edition (version) of the GEST sentences: `1.0` or `1.1`.")] = "1.1",
     force: Annotated[bool, typer.Option("--force", help="Replace the file if it exists.")] = False,
 ) -> None:
     """Build pairs of masculine and feminine translations of the same sentences.
 
     The files must contain translations of the GEST sentences, both alone and in prompts such as `She said: "…"`,
-    `The man said: "…"` or `Woman: …`. Two translations are a pair if the one of the sentence alone shows a gender, and
-    the one of a prompt for the other gender differs from it in one word.
+    `The man said: "…"` or `Woman: …`. Two translations form a pair if the translation of the sentence alone shows a
+    gender, and the translation in a prompt for the other gender differs from it in one word.
 
     **Example**
 
@@ -79,10 +79,10 @@ def validity(
         str, typer.Option(help="The part of WinoBias, such as `type1-test` or `type2-dev`.")
     ] = "type1-test",
     as_published: Annotated[
-        bool, typer.Option("--as-published", help="Compute g_s on the scale of the paper's tables.")
+        bool, typer.Option("--as-published", help="Compute g_s on the scale of the tables in the GEST paper.")
     ] = False,
 ) -> None:
-    """Print the correlation between g_s on GEST and g_s on WinoBias over the models of one or more runs.
+    """Print the correlation between the bias measure g_s on GEST and g_s on WinoBias, over the models of runs.
 
     **Example**
 
@@ -121,13 +121,13 @@ def theme(
         typer.Option("--theme", metavar="WORDS.txt", help="A file with English words of a topic, one per line."),
     ] = None,
     negation: Annotated[
-        bool, typer.Option("--negation", help="Use words of negation, such as not, never and nobody.")
+        bool, typer.Option("--negation", help="Instead of --theme: use negations, such as not, never and nobody.")
     ] = False,
 ) -> None:
-    """Compare sentences with certain words to other sentences of the same stereotypes, by their masculine rate.
+    """Compare the masculine rates of sentences with certain words and of other sentences about the same stereotypes.
 
-    Words are searched in the English sentences as whole words. A ratio below 1 means that the model prefers a feminine
-    speaker more often in sentences with these words.
+    The masculine rate measures how strongly a model prefers a masculine speaker. Words are searched in the English
+    sentences as whole words. A ratio below 1 means that the masculine rate is lower in sentences with these words.
 
     **Example**
 

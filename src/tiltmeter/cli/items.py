@@ -21,17 +21,22 @@ def items(
         Path | None,
         typer.Option(
             metavar="FOLDER",
-            help="Use published predictions instead of runs; names of files end in _LANGUAGE.json, or --on names the "
-            "language. Files that cannot be used are skipped and listed.",
+            help="Use the files of published predictions in this folder instead of runs. File names end in "
+            "_LANGUAGE.json, or --on names the language. Files that cannot be used are skipped and listed.",
         ),
     ] = None,
     form: Annotated[
-        str, typer.Option("--as", help="With --predictions: the format of the files.")
+        str, typer.Option("--as", help="With --predictions: the format of the prediction files.")
     ] = "stereotypes-multi",
     on: Annotated[
-        str, typer.Option("--on", metavar="BENCHMARK", help="With --predictions: the data set.")
+        str, typer.Option("--on", metavar="BENCHMARK", help="With --predictions: the data set of the predictions.")
     ] = "stereoset",
-    top: Annotated[int, typer.Option(min=0, help="Print this number of the strongest items, with their texts.")] = 0,
+    top: Annotated[
+        int,
+        typer.Option(
+            min=0, help="Also print this number of items with the strongest preference for the stereotype, with texts."
+        ),
+    ] = 0,
     suspects: Annotated[
         Path | None,
         typer.Option(
@@ -43,9 +48,9 @@ def items(
 ) -> None:
     """Analyse items over several models: reliability, discrimination, suspicious items, differences by language.
 
-    At least three models must have been measured on the same items. A model with several protocols, and copies of the
-    same answers, count once. An item is suspicious if all models get it wrong,
-    or if its results contradict those of the other items: often the item has an error.
+    At least three models must have been measured on the same items. A model that was measured with several protocols
+    counts once, and so do models with identical scores. An item is suspicious if all models get it wrong, or if its
+    results contradict those of the other items: often such an item contains an error.
 
     **Examples**
 

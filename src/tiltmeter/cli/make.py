@@ -21,7 +21,7 @@ app = typer.Typer(
     help="Create a test set in another language: translate, repair, review and publish items.",
 )
 
-Part = Annotated[str | None, typer.Option(help="Process only items of this part, such as intrasentence.")]
+Part = Annotated[str | None, typer.Option(help="Process only items of this part of the data set: `intrasentence`.")]
 Limit = Annotated[int | None, typer.Option(min=1, help="Process at most this many items.")]
 By = Annotated[
     str, typer.Option("--by", metavar="NAME", help="Your name, which is stored in the history of each item.")
@@ -34,7 +34,8 @@ def new(
         str,
         typer.Argument(
             metavar="SOURCE",
-            help="The English items: a data set or a .jsonl file. With --from-scratch: a form, such as gest.",
+            help="The English items to translate: a data set or a .jsonl file. With --from-scratch: the form (type) of "
+            "the items to write, such as gest.",
         ),
     ],
     out: Annotated[Path, typer.Option("--out", "-o", help="Create the project in this folder.")],
@@ -55,7 +56,9 @@ def new(
     ] = False,
     quota: Annotated[
         int | None,
-        typer.Option(min=1, help="With --from-scratch: the number of items per writer and subject (default 50)."),
+        typer.Option(
+            min=1, help="With --from-scratch: the number of items per writer and stereotype or target (default 50)."
+        ),
     ] = None,
     source_language: Annotated[
         str | None,
@@ -64,18 +67,21 @@ def new(
     pairs: Annotated[
         bool,
         typer.Option(
-            "--pairs", help="Create gendered pairs of GEST sentences, translated in prompts for both genders."
+            "--pairs",
+            help="Create pairs of a masculine and a feminine translation of GEST sentences; see --he-said, --she-said.",
         ),
     ] = False,
     he_said: Annotated[
-        str | None, typer.Option(help='With --pairs: the prompt for a man, where {} is the sentence: `He said: "{}"`.')
+        str | None,
+        typer.Option(help='With --pairs: the prompt for a man; {} is replaced by the sentence: `He said: "{}"`.'),
     ] = None,
     she_said: Annotated[
-        str | None, typer.Option(help='With --pairs: the prompt for a woman: `She said: "{}"`.')
+        str | None,
+        typer.Option(help='With --pairs: the prompt for a woman; {} is replaced by the sentence: `She said: "{}"`.'),
     ] = None,
     limit: Limit = None,
 ) -> None:
-    """Create a project: a folder with the source items and the settings in `project.toml`.
+    """Create a project for a new test set: a folder with the source items and the settings in `project.toml`.
 
     **Examples**
 
@@ -103,7 +109,8 @@ def new(
             out, source, language=to, source_language=source_language or SOURCE, quota=quota or 50
         ) as project:
             typer.echo(
-                f"Project created in {out}; edit writers and subjects in writing.toml, and scales in rating.toml."
+                f"Project created in {out}; edit the writers and subjects in writing.toml, and the rating scales in "
+                "rating.toml."
             )
             for line in list_missing_checks(project.settings):
                 print_note(line)
@@ -124,10 +131,15 @@ def source(
     folder: Folder,
     out: Annotated[
         Path | None,
-        typer.Option("--out", "-o", help="Write all problems to this CSV file, with columns for corrections."),
+        typer.Option(
+            "--out",
+            "-o",
+            help="Write all problems of source items to this CSV file, with columns for your corrections.",
+        ),
     ] = None,
     fix: Annotated[
-        Path | None, typer.Option(metavar="FILE.csv", help="Apply the corrections in a file that --out wrote.")
+        Path | None,
+        typer.Option(metavar="FILE.csv", help="Apply the corrections that you entered in a file that --out wrote."),
     ] = None,
     drop: Annotated[str | None, typer.Option(metavar="ID", help="Drop this item; needs --why.")] = None,
     names: Annotated[
@@ -137,10 +149,10 @@ def source(
     by: By = "",
     why: Annotated[str, typer.Option(help="The reason for --drop.")] = "",
 ) -> None:
-    """Check the source items, and correct or drop them before translation; the reasons are stored.
+    """Check the source items of a project, and correct or drop them before translation; your reasons are stored.
 
-    --out writes a file with one row per problem. Fill in `action` (`correct`, `drop` or `restore`), `reason` and, for a
-    correction, `field` and `text`; then apply the file with --fix.
+    --out writes a CSV file with one row per problem. Fill in the columns `action` (`correct`, `drop` or `restore`),
+    `reason` and, for a correction, `field` and `text`; then apply the file with --fix.
 
     **Examples**
 
@@ -182,17 +194,20 @@ def translate(
     part: Part = None,
     limit: Limit = None,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Print the number of texts, characters and the cost, and send nothing.")
+        bool,
+        typer.Option("--dry-run", help="Print the numbers of texts and characters and the cost; translate nothing."),
     ] = False,
-    yes: Annotated[bool, typer.Option("--yes", help="Send texts to a paid translation service.")] = False,
+    yes: Annotated[
+        bool, typer.Option("--yes", help="Agree to the cost of a paid translation service, and send it the texts.")
+    ] = False,
     device: Annotated[
-        str, typer.Option(help="The device of a local model: `auto`, `cpu`, `cuda`, `cuda:1` …")
+        str, typer.Option(help="The device for a local translation model: `auto`, `cpu`, `cuda`, `cuda:1` …")
     ] = "auto",
 ) -> None:
-    """Translate the remaining items with the translation system of the project.
+    """Translate the items that have no translation yet, with the translation system of the project.
 
-    The number of characters and the cost are printed first. Texts are sent to a paid service only with --yes.
-    Translations are stored as they arrive, so the same command continues after an interruption without paying twice.
+    The number of characters and the cost are printed first. Texts are sent to a paid service only with --yes. Each
+    translation is stored when it arrives, so the same command continues after an interruption without paying twice.
 
     **Example**
 
@@ -215,7 +230,7 @@ def translate(
         new = f"{expected.new_texts:,} texts, {expected.new_characters:,} characters"
         price = translator.price
         cost = f", about {expected.new_characters / 1e6 * price.per_million:,.2f} {price.currency}" if price else ""
-        typer.echo(f"new: {new}{cost}")
+        typer.echo(f"to be sent now: {new}{cost}")
         if dry_run:
             return
         with show_in_terminal("translate") as report:
@@ -228,7 +243,8 @@ def translate(
             typer.echo(f"{count:>9,} blanks {outcome}")
         if done.not_translated:
             print_note(
-                f"{done.not_translated:,} items have texts that {translator.name} returned without a translation."
+                f"{done.not_translated:,} items are not translated completely, because {translator.name} returned no "
+                "translation for some of their texts."
             )
 
 
@@ -236,15 +252,17 @@ def translate(
 def repair(
     folder: Folder,
     steps: Annotated[
-        str | None, typer.Option(metavar="STEP,...", help="Run only these steps, which docs/how-to/repair.md lists.")
+        str | None,
+        typer.Option(metavar="STEP,...", help="Run only these repair steps; docs/how-to/repair.md lists all steps."),
     ] = None,
     align: Annotated[
         bool, typer.Option("--align/--no-align", help="Use word alignment if the package eflomal is installed.")
     ] = True,
 ) -> None:
-    """Repair translated items: certain repairs are applied, likely ones are proposed, other problems are queued.
+    """Repair translated items: certain repairs are applied, likely repairs are proposed to reviewers.
 
-    In a project of gendered pairs, sentences whose translations are not a pair are dropped.
+    Problems without a repair are queued for review. In a project of gendered pairs, a sentence is dropped if its
+    translations do not form a pair of a masculine and a feminine sentence.
 
     **Example**
 
@@ -276,17 +294,21 @@ app.command()(rate)
 def status(
     folder: Folder,
     figure: Annotated[
-        Path | None, typer.Option(help="Save a figure of the open items by subject after each step to this folder.")
+        Path | None,
+        typer.Option(help="Save a figure with the number of open items per subject after each step to this folder."),
     ] = None,
     reason: Annotated[
-        str | None, typer.Option(help="With --figure: count only items that are open for this reason.")
+        str | None,
+        typer.Option(help="With --figure: count only items that are open for this reason: `target-not-in-context`."),
     ] = None,
     as_json: AsJson = False,
     item: Annotated[
         str | None, typer.Option(metavar="ID", help="Print the history of this item and nothing else.")
     ] = None,
 ) -> None:
-    """Print the number of items per step, and the open items by reason, reviewer and subject.
+    """Print the progress of a project: items per step, open items by reason and subject, decisions by reviewer.
+
+    An item is open if it has a problem that is neither repaired nor accepted by a reviewer.
 
     **Examples**
 
@@ -328,15 +350,17 @@ def export(
     out: Annotated[Path, typer.Option("--out", "-o", help="The file to write.")],
     to: Annotated[
         str | None,
-        typer.Option("--to", help="The format: `csv`, `xlsx` or `xliff`; the default follows from the suffix."),
+        typer.Option("--to", help="The format: `csv`, `xlsx` or `xliff`; the default is the suffix of the file."),
     ] = None,
-    everything: Annotated[bool, typer.Option("--all", help="Write all translated items, not only open ones.")] = False,
+    everything: Annotated[
+        bool, typer.Option("--all", help="Write all translated items, not only items with open problems.")
+    ] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace the file if it exists.")] = False,
 ) -> None:
-    """Write the open items to a file for review in a spreadsheet or a translation program.
+    """Write the items with open problems to a file, for review in a spreadsheet or a translation program.
 
-    Reviewers fill in `corrected`, `decision` (`accept` or `drop` the item) and `comment`. In XLIFF they edit the target
-    and set its state to final. Read the file back with `make import`.
+    In a spreadsheet, reviewers fill in the columns `corrected`, `decision` (`accept` or `drop` the item) and `comment`.
+    In XLIFF, they edit the target and set its state to final. Read the file back with `make import`.
 
     **Example**
 
@@ -362,10 +386,13 @@ def import_(
     by: By,
     format: Annotated[
         str | None,
-        typer.Option("--from", help="The format: `csv`, `xlsx` or `xliff`; the default follows from the suffix."),
+        typer.Option("--from", help="The format: `csv`, `xlsx` or `xliff`; the default is the suffix of the file."),
     ] = None,
 ) -> None:
-    """Read decisions and corrections from a file; conflicting rows are listed and ignored (exit code 1).
+    """Read the decisions and corrections of a reviewer from a file of `make export`.
+
+    Items with contradictory rows, and items that were changed in the project since the export, are listed as conflicts
+    and not imported; the exit code is then 1.
 
     **Example**
 
@@ -393,16 +420,17 @@ def publish(
     open_items: Annotated[
         str,
         typer.Option(
-            "--open", help="If items have open problems: `refuse` to publish, `keep` them, or `leave-out` these items."
+            "--open",
+            help="If items have open problems: `refuse` to publish, `keep` the items, or `leave-out` the items.",
         ),
     ] = "refuse",
     licence: Annotated[
-        str, typer.Option(help="The licence, such as CC-BY-SA-4.0; the default is that of the source.")
+        str, typer.Option(help="The licence, such as CC-BY-SA-4.0; the default is the licence of the source items.")
     ] = "",
 ) -> None:
-    """Write the items as JSONL, with a data card and a changelog since the last edition.
+    """Write the finished items of a project as JSONL, with a data card and a changelog since the last publication.
 
-    Publishing requires a licence. Translations keep a share-alike licence of their source.
+    Publishing requires a licence. If the source items have a share-alike licence, their translations keep it.
 
     **Examples**
 
@@ -427,7 +455,7 @@ def _print_status(state: "ProjectStatus") -> None:
         if state.items[stage]:
             typer.echo(f"{state.items[stage]:>7,} {'not translated' if stage == 'source' else stage}")
     for (step, reason), count in state.dropped.most_common():
-        typer.echo(f"{count:>15,} in {step}: {reason}")
+        typer.echo(f"{count:>15,} dropped in {step}: {reason}")
     if state.blanks:
         typer.echo("\nblanks")
         for (placeholder, outcome), count in state.blanks.most_common():
@@ -435,14 +463,14 @@ def _print_status(state: "ProjectStatus") -> None:
     typer.echo(f"\nopen: {state.open_items:,} items, {state.undecided:,} of them without a decision")
     for (reason, kind), count in state.count_by_reason().items():
         in_source = state.in_source(reason)
-        typer.echo(f"{count:>7,} {reason} ({kind}{f', {in_source:,} also in the source' if in_source else ''})")
+        typer.echo(f"{count:>7,} {reason} ({kind}{f', {in_source:,} also in the source item' if in_source else ''})")
     subjects = state.count_by_subject()
     if subjects:
-        typer.echo("\nopen by subject")
+        typer.echo("\nopen items by subject")
         for subject, count in list(subjects.items())[:10]:
             typer.echo(f"{count:>7,} {subject}")
         if len(subjects) > 10:
-            typer.echo(f"{'':>7} and {len(subjects) - 10} more")
+            typer.echo(f"{'':>7} and {len(subjects) - 10} more subjects")
     if state.reviewers:
         typer.echo("\ndecisions by reviewer")
         for reviewer, count in state.reviewers.items():

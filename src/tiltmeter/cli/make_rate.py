@@ -23,31 +23,34 @@ def rate(
     by: Annotated[str | None, typer.Option("--by", metavar="NAME", help="The name of the rater.")] = None,
     unit: Annotated[str | None, typer.Option("--unit", metavar="ID", help="The id of the text to rate.")] = None,
     task: Annotated[str | None, typer.Option(help="The rating task, such as `gender` or `fit`.")] = None,
-    step: Annotated[int | None, typer.Option(min=1, help="The rating: a step of the scale, counted from 1.")] = None,
+    step: Annotated[
+        int | None, typer.Option(min=1, help="The rating: the number of a step of the rating scale, from 1.")
+    ] = None,
     text: Annotated[
         list[str] | None,
         typer.Option(
             "--text", metavar="FIELD=TEXT", help="With --step: propose a better text, which is queued for review."
         ),
     ] = None,
-    comment: Annotated[str, typer.Option(help="The reason, which is stored with the rating.")] = "",
+    comment: Annotated[str, typer.Option(help="The reason for the rating, which is stored with it.")] = "",
     undo: Annotated[bool, typer.Option("--undo", help="Withdraw the last rating of the rater.")] = False,
     sheet: Annotated[
-        Path | None, typer.Option(help="Write all open questions to this .csv file, and reserve them for a week.")
+        Path | None,
+        typer.Option(help="Write all unanswered questions to this .csv file, and reserve their texts for a week."),
     ] = None,
     limit: Annotated[int | None, typer.Option(min=1, help="With --sheet: write at most this many questions.")] = None,
     release: Annotated[
         bool, typer.Option("--release", help="Release all texts that are reserved for the rater.")
     ] = False,
     read: Annotated[Path | None, typer.Option(help="Read ratings from a .csv file that --sheet wrote.")] = None,
-    apply: Annotated[bool, typer.Option("--apply", help="Drop the items that raters rejected.")] = False,
+    apply: Annotated[bool, typer.Option("--apply", help="Without --by: drop the items that raters rejected.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Print the results of the rating; with --by, print the next question of a rater; with --step, answer it.
+    """Print the results of the ratings; with --by, print the next question for a rater; with --step, answer it.
 
-    `rating.toml` contains the scales and the rule for keeping a text. Labels, such as the stereotype, are hidden until
-    the tasks without labels are finished. A printed text is reserved for the rater for half an hour. Writers do not
-    rate their own texts.
+    `rating.toml` contains the rating scales and the rule for keeping a text. Labels, such as the stereotype, are hidden
+    until the rater has finished the tasks without labels. A printed text is reserved for the rater for half an hour.
+    Writers do not rate their own texts.
 
     **Examples**
 

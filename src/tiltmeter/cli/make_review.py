@@ -18,11 +18,13 @@ if TYPE_CHECKING:
 VIA = "command line"
 
 Folder = Annotated[Path, typer.Argument(metavar="PROJECT", help="The folder of the project.")]
-ItemId = Annotated[str | None, typer.Option("--item", metavar="ID", help="The item to decide on.")]
+ItemId = Annotated[str | None, typer.Option("--item", metavar="ID", help="The id of the item to decide on.")]
 Texts = Annotated[
     list[str] | None,
     typer.Option(
-        "--text", metavar="FIELD=TEXT", help="With --decision edit: the new text of a field; repeat for more."
+        "--text",
+        metavar="FIELD=TEXT",
+        help="With --decision edit: the new text of a field; repeat the option for more.",
     ),
 ]
 Accepted = Annotated[
@@ -30,10 +32,10 @@ Accepted = Annotated[
     typer.Option(
         "--accept-finding",
         metavar="CODE=REASON",
-        help="Accept a warning about the item, with a reason; repeat for more.",
+        help="Accept a warning about the item, with a reason; repeat the option for more.",
     ),
 ]
-Comment = Annotated[str, typer.Option(help="The reason, which is stored in the history of the item.")]
+Comment = Annotated[str, typer.Option(help="The reason for the decision, which is stored in the item's history.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print everything as JSON.")]
 
 
@@ -45,26 +47,31 @@ def review(
     text: Texts = None,
     proposal: Annotated[
         list[str] | None,
-        typer.Option(metavar="FIELD=N", help="With --decision edit: use proposal N for a field; repeat for more."),
+        typer.Option(
+            metavar="FIELD=N",
+            help="With --decision edit: use the proposed text number N for a field; repeat the option for more.",
+        ),
     ] = None,
     accept_finding: Accepted = None,
     comment: Comment = "",
     undo: Annotated[
-        bool, typer.Option("--undo", help="Withdraw the last decision, or the decision on --item.")
+        bool, typer.Option("--undo", help="Withdraw the last decision of the reviewer, or the decision on --item.")
     ] = False,
     others: Annotated[
-        bool, typer.Option("--others", help="Print the decisions of others on --item, after your own decision.")
+        bool,
+        typer.Option("--others", help="Print the decisions of other reviewers on --item, after your own decision."),
     ] = False,
     add_reviewer: Annotated[
-        list[str] | None, typer.Option(metavar="NAME", help="Add a reviewer to the project; repeat for more.")
+        list[str] | None,
+        typer.Option(metavar="NAME", help="Add a reviewer to the project; repeat the option for more."),
     ] = None,
     guidelines: Annotated[bool, typer.Option("--guidelines", help="Print the guidelines for reviewers.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Print the review queue; with --by, print the next item of a reviewer; with --decision, decide on it.
+    """Print the review queue; with --by, print the next item for a reviewer; with --decision, decide on --item.
 
-    Reviewers see the decisions of others on an item only after their own. `project.toml` sets the number of reviewers
-    per item, and how many of them have to agree.
+    Reviewers see the decisions of other reviewers on an item only after their own decision. `project.toml` sets the
+    number of reviewers per item, and how many of them have to agree.
 
     **Examples**
 
@@ -226,7 +233,7 @@ def parse_named_values(texts: Sequence[str] | None, option: str) -> dict[str, st
     for text in texts or ():
         name, equals, value = text.partition("=")
         if not equals:
-            raise UsageError(f"{option} {text} is not of the form NAME=VALUE.")
+            raise UsageError(f"{option} {text} has no equals sign; write it as NAME=VALUE.")
         values[name.strip()] = value
     return values
 
@@ -235,6 +242,6 @@ def _parse_numbers(texts: Sequence[str] | None) -> dict[str, int]:
     numbers = {}
     for field, number in parse_named_values(texts, "--proposal").items():
         if not number.strip().isdigit():
-            raise UsageError(f"--proposal {field}={number} is not of the form FIELD=NUMBER.")
+            raise UsageError(f"--proposal {field}={number} does not end in a number; write it as FIELD=NUMBER.")
         numbers[field] = int(number)
     return numbers

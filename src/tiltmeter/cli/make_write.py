@@ -29,7 +29,9 @@ def write(
     text: Annotated[
         list[str] | None,
         typer.Option(
-            "--text", metavar="FIELD=TEXT", help="A text of the item, such as `sentence=I slept.`; repeat for more."
+            "--text",
+            metavar="FIELD=TEXT",
+            help="A text of the item, such as `sentence=I slept.`; repeat the option for more.",
         ),
     ] = None,
     read: Annotated[
@@ -37,11 +39,11 @@ def write(
         typer.Option(help="Read items from a .csv or .jsonl file with the column `about` and a column for each text."),
     ] = None,
 ) -> None:
-    """Add written items; without --by, print the number of items per writer and subject.
+    """Add items that people have written; without --by, print the number of items per writer and subject.
 
-    Each item is checked, and problems are queued for review. A GEST sentence should be in the first person and neutral
-    in the source language, and its translation should show a gender. A file with an invalid row is rejected completely.
-    Items that exist already are skipped.
+    Each item is checked, and problems are queued for review. A GEST sentence should be in the first person and show no
+    gender in the source language, and its translation should show a gender. If a row of a file is invalid, no item of
+    the file is added. Items that exist already are skipped.
 
     **Examples**
 

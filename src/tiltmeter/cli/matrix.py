@@ -25,7 +25,9 @@ def matrix(
     plan: Annotated[
         Path, typer.Argument(metavar="PLAN.toml", help="The plan: models, benchmarks, languages and protocols.")
     ],
-    out: Annotated[Path, typer.Option("--out", "-o", help="Save the runs to this folder, one for each cell.")],
+    out: Annotated[
+        Path, typer.Option("--out", "-o", help="Save the runs to this folder, one run for each cell of the matrix.")
+    ],
     engine: Annotated[
         str,
         typer.Option(help="Where jobs run: `local` (processes on this machine), `ray` or `slurm`.", metavar="ENGINE"),
@@ -39,16 +41,19 @@ def matrix(
     dry_run: Annotated[
         bool,
         typer.Option(
-            "--dry-run", help="Print the cells, the number of stored answers and a time estimate, and run nothing."
+            "--dry-run",
+            help="Print the planned cells, the number of answers already stored and a time estimate; run nothing.",
         ),
     ] = False,
     status: Annotated[
         bool,
-        typer.Option("--status", help="Print the progress of the jobs; works on any machine that can read the folder."),
+        typer.Option(
+            "--status", help="Print the progress of the jobs; works on any machine that can read the folder --out."
+        ),
     ] = False,
     prefetch: Annotated[
         bool,
-        typer.Option("--prefetch", help="Download models and data, and run nothing; jobs then need no network."),
+        typer.Option("--prefetch", help="Download models and data, so that jobs need no network; run nothing."),
     ] = False,
     address: Annotated[
         str | None,
@@ -56,7 +61,7 @@ def matrix(
             help="For `ray`: the address of the cluster, or `auto`; the default is a new cluster on this machine."
         ),
     ] = None,
-    partition: Annotated[str | None, typer.Option(help="For `slurm`: the partition.")] = None,
+    partition: Annotated[str | None, typer.Option(help="For `slurm`: the partition of the cluster.")] = None,
     time: Annotated[
         str | None,
         typer.Option(
@@ -67,18 +72,20 @@ def matrix(
     slurm: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="KEY=VALUE", help="For `slurm`: any option of sbatch, such as `account=nlp`; repeat for more."
+            metavar="KEY=VALUE",
+            help="For `slurm`: any option of sbatch, such as `account=nlp`; repeat the option for more.",
         ),
     ] = None,
     no_wait: Annotated[
         bool, typer.Option("--no-wait", help="For `slurm`: submit the jobs and exit; --status prints their progress.")
     ] = False,
 ) -> None:
-    """Run every model of a plan on every benchmark, language and protocol: exit code 1 if a cell is incomplete.
+    """Run every model of a plan on every benchmark, language and protocol.
 
-    Each model is loaded once, by its own job. Each cell is saved as an ordinary run in
-    OUT/MODEL/BENCHMARK.LANGUAGE.PROTOCOL, with the same values as `tiltmeter run`. The same command skips finished
-    cells, retries failed ones and continues interrupted jobs. See docs/how-to/matrices.md for plans and engines.
+    A cell is one such combination. Each cell is saved as an ordinary run in OUT/MODEL/BENCHMARK.LANGUAGE.PROTOCOL, with
+    the same values as `tiltmeter run`. Each model is loaded once, by its own job. If you repeat the command, it skips
+    finished cells, retries failed cells and continues interrupted jobs. The exit code is 1 if a cell is incomplete. See
+    docs/how-to/matrices.md for plans and engines.
 
     **Examples**
 
@@ -236,7 +243,10 @@ def _print_forecast(matrix: "RunMatrix") -> None:
 
     console = create_plain_console(soft_wrap=True, highlight=False)
     first = matrix.models[0]
-    console.print(f"{matrix.cell_count} cells: {len(matrix.models)} models, each on {len(first.cells)}:")
+    console.print(
+        f"{matrix.cell_count} cells: {len(matrix.models)} models, each measured on {len(first.cells)} combinations of "
+        "benchmark, language and protocol:"
+    )
     for cell in first.cells:
         console.print(f"  {cell.on}, {cell.protocol}")
     found = forecast(matrix, lambda one: console.print(_format_forecast(one)))
@@ -271,7 +281,7 @@ def _format_forecast(one: "ModelForecast") -> str:
     done = len(one.entry.cells) - one.open_cells
     parts = [f"{done} of {len(one.entry.cells)} cells complete"]
     if one.replaced:
-        parts.append(f"{one.replaced} with other settings or files, to be replaced")
+        parts.append(f"{one.replaced} cells were saved with other settings or files and will be replaced")
     if one.questions is not None:
         parts.append(f"{one.questions:,} questions" + (f", {one.answered:,} already answered" if one.answered else ""))
     if one.estimate.low is not None and one.estimate.high is not None:

@@ -44,9 +44,11 @@ def print_result(
     quiet: bool = False,
     as_json: bool = False,
 ) -> None:
-    """Print the result table, the omitted items with reasons, and the path of the run; with `report`, write the report.
+    """Print the result table, the omitted items with reasons, and `out`, the folder of the saved run.
 
-    With `as_json`, all values are printed as JSON instead of the table. With `quiet`, nothing is printed.
+    With `report`, the HTML report is also written to this folder. `view` is the grouping of items in the table, such as
+    `bias_type`; `all` means no grouping. With `as_json`, all values are printed as JSON instead of the table. With
+    `quiet`, nothing is printed.
     """
     if quiet:
         if out and report:
@@ -97,7 +99,7 @@ def _print_omissions(result: "Result", notes: Console) -> None:
 
 
 def _count_by_reason(entries: "Iterable[UnscoredItem | FlaggedItem]") -> dict[tuple[str, str, str], int]:
-    """Count the items for each combination of model, portion and reason; a portion is `BENCHMARK/PART:LANGUAGE`."""
+    """Return the number of items for each (model, portion, reason); a portion is `BENCHMARK/PART:LANGUAGE`."""
     reasons: dict[tuple[str, str, str], int] = {}
     for entry in entries:
         key = (entry.model, f"{entry.benchmark}/{entry.part}:{entry.language}", entry.reason)
@@ -106,7 +108,10 @@ def _count_by_reason(entries: "Iterable[UnscoredItem | FlaggedItem]") -> dict[tu
 
 
 def _write_report(result: "Result", folder: Path) -> Path:
-    """Write the report on a saved run from the result in memory, because reading large tables again takes long."""
+    """Write the report on a saved run, and return its path.
+
+    The report is made from the result in memory, because reading large tables again takes long.
+    """
     from tiltmeter.api import derive_run_names, report
     from tiltmeter.reports.report_files import REPORT
 

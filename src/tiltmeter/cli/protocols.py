@@ -11,13 +11,13 @@ from tiltmeter.errors import UsageError
 
 def protocols(
     dataset: Annotated[
-        str | None, typer.Argument(metavar="DATASET", help="List only the protocols of this data set or form.")
+        str | None, typer.Argument(metavar="DATASET", help="List only the protocols of this data set or item form.")
     ] = None,
 ) -> None:
-    """List the protocols for `run --protocol`, by form of items.
+    """List the protocols for `tiltmeter run --protocol`, for each form (type) of items.
 
-    A protocol is a procedure that turns items into questions and scores. The first of each form is the default: the
-    published one. Results of different protocols are not comparable.
+    A protocol is a procedure that turns items into questions to a model, and answers into scores. The first protocol of
+    each form is the default: the published procedure. Results of different protocols are not comparable.
 
     **Examples**
 

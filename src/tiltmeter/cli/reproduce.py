@@ -18,11 +18,15 @@ def reproduce(
     table: Annotated[
         str | None,
         typer.Option(
-            metavar="N", help="Recompute only this table, such as 2 or 4.1; `text` stands for numbers in the text."
+            metavar="N",
+            help="Recompute only this table of the paper, such as 2 or 4.1; `text` means the numbers in running text.",
         ),
     ] = None,
     model: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Recompute only rows of this model, by its name in the table.")
+        str | None,
+        typer.Option(
+            metavar="NAME", help="Recompute only the rows of this model; use the name from the paper's table."
+        ),
     ] = None,
     language: Annotated[
         str | None, typer.Option(metavar="CODE", help="Recompute only this language, such as de.")
@@ -43,7 +47,8 @@ def reproduce(
         typer.Option(
             "--head-path",
             metavar="NAME=FOLDER",
-            help="The folder of the next-sentence head of the model with this hub id; repeat for more.",
+            help="Load the next-sentence head of the model NAME (a hub id) from this local folder; repeat the option "
+            "for more models.",
         ),
     ] = None,
     device: Annotated[
@@ -54,10 +59,11 @@ def reproduce(
         Path | None, typer.Option(metavar="FILE", help="Also write the results to this Markdown file.")
     ] = None,
 ) -> None:
-    """Recompute the published numbers of a paper and compare them: exit code 1 for an unexplained difference.
+    """Recompute the numbers of a paper and compare them with the published ones.
 
-    Released predictions and translations are downloaded at pinned commits, or read from the cache or a mirror
-    (`TILTMETER_MIRROR`). Numbers whose files are missing are counted as not available.
+    The exit code is 1 if a difference has no known explanation. The predictions and translations that the authors
+    released are downloaded at pinned commits, or read from the cache or a mirror (`TILTMETER_MIRROR`). Numbers whose
+    files are missing are counted as not available.
 
     **Examples**
 

@@ -12,7 +12,8 @@ from tiltmeter.cli.output import print_result
 from tiltmeter.errors import UsageError
 from tiltmeter.options import ChatOptions, ModelOptions, RunSettings
 
-# The default of parameters that `with_options` replaces. Python requires a default after parameters with defaults.
+# A default for the parameters that `with_options` replaces; Python requires one, because earlier parameters have
+# defaults.
 _GROUP: Any = None
 
 
@@ -34,7 +35,8 @@ def run(
         typer.Option(
             "--on",
             metavar="BENCHMARK",
-            help="A data set or file: `stereoset:en,de`, `stereoset/intrasentence`, `my.jsonl`; repeat for more.",
+            help="The data set or file of items: `stereoset:en,de`, `stereoset/intrasentence`, `my.jsonl`; repeat the "
+            "option for more.",
         ),
     ] = None,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Save the run to this folder.")] = None,
@@ -80,11 +82,14 @@ def run(
         ),
     ] = "rules",
     beams: Annotated[
-        int | None, typer.Option(help="The number of beams of `nllb:MODEL`; the default is that of its config.")
+        int | None,
+        typer.Option(help="The number of beams of `nllb:MODEL`; the default is the number in the model's config."),
     ] = None,
     yes: Annotated[
         bool,
-        typer.Option("--yes", help="Send texts to a paid translation service; without it only the cost is printed."),
+        typer.Option(
+            "--yes", help="Send texts to a paid translation service; without this option, only the cost is printed."
+        ),
     ] = False,
 ) -> None:
     """Measure the stereotypical bias of language models, or of a translation system.

@@ -22,7 +22,9 @@ def reject_unused_run_options(context: typer.Context, *, translating: bool, fini
         return
     _reject_given(context, _OF_LANGUAGE_MODELS, "for language models, but this run measures a translation system")
     if finished:
-        _reject_given(context, _OF_TRANSLATING, "for translating, but --translations are already translated")
+        _reject_given(
+            context, _OF_TRANSLATING, "for translating sentences, but --translations is a file of finished translations"
+        )
 
 
 def _reject_given(context: typer.Context, names: tuple[str, ...], reason: str) -> None:

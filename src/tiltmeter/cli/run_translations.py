@@ -11,7 +11,8 @@ if TYPE_CHECKING:
     from tiltmeter.progress.progress import ShowProgress
     from tiltmeter.runs.result import Result
 
-# The suffix of the names of benchmarks for translation systems; the rest of the name is the data set to translate.
+# The suffix of the names of benchmarks for translation systems, as in `gest-mt`. The rest of the name is the data set
+# to translate.
 _SUFFIX = "-mt"
 # Item forms that are only for translation systems; the names of their data sets have no suffix.
 _FORMS = ("geneval", "winomt")
@@ -44,7 +45,7 @@ def run_translations(
     force: bool,
     watch: "ShowProgress",
 ) -> "Result":
-    """Measure a translation system, or a file of translations."""
+    """Measure a translation system, or a file of translations, and return the result."""
     from tiltmeter.runs.translation_run import evaluate_translator, score_translations
 
     if models:

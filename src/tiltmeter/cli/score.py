@@ -24,21 +24,28 @@ def score(
     kind: Annotated[
         str | None,
         typer.Option(
-            help="The kind of model: `masked`, `causal` or `seq2seq`; the default is read from the name of the file."
+            help="The kind of model: `masked`, `causal` or `seq2seq`; by default, it is read from the name of the file."
         ),
     ] = None,
     protocol: Annotated[
         str | None,
-        typer.Option(help="The protocol, such as `published/c`; the default is read from the name of the file."),
+        typer.Option(
+            help="The scoring protocol, such as `published/c`; by default, it is read from the name of the file."
+        ),
     ] = None,
     margin: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="MEASURE=NUMBER", help="The margin of equivalence of a measure, such as `SS=3`; repeat for more."
+            metavar="MEASURE=NUMBER",
+            help="The equivalence margin of a measure, such as `SS=3`; repeat the option for more measures.",
         ),
     ] = None,
     family: Annotated[
-        str, typer.Option(help="Which tests are corrected together: `portion` (a part in a language) or `run`.")
+        str,
+        typer.Option(
+            help="Which tests are corrected together for multiple testing: the tests of each part and language "
+            "(`portion`), or all tests of the `run`."
+        ),
     ] = "portion",
     fixed: Annotated[
         list[str] | None,
@@ -50,7 +57,7 @@ def score(
         bool, typer.Option("--force", help="Overwrite the run that the folder --out already contains.")
     ] = False,
 ) -> None:
-    """Create a run from published predictions, without the model.
+    """Create a run from published predictions of a model; the model itself is not needed.
 
     **Examples**
 

@@ -21,7 +21,7 @@ def sensitivity(
         list[str] | None,
         typer.Option(
             metavar="NAME",
-            help="Test only this change, such as `lower-case` or `no-final-punctuation`; repeat for more.",
+            help="Test only this change, such as `lower-case` or `no-final-punctuation`; repeat the option for more.",
         ),
     ] = None,
     limit: Annotated[
@@ -31,9 +31,9 @@ def sensitivity(
 ) -> None:
     """Measure the models of a run again with slightly changed items, and print how values and verdicts change.
 
-    The changes should not matter: no final punctuation, lower case, quotation marks, other names; for GEST, the other
-    templates of the run. The results are stored in the notes of the run and printed by `tiltmeter show`. With --limit,
-    they are only printed.
+    The changes should not influence results: no final punctuation, lower case, quotation marks, other names; for GEST,
+    the other templates of the run. The results are printed, and stored in the notes of the run for `tiltmeter show`.
+    With --limit, they are not stored.
 
     **Examples**
 

@@ -18,7 +18,9 @@ def show(
     by: Annotated[
         str | None,
         typer.Option(
-            metavar="VIEW", help="Print values by `target`, `bias_type`, `direction`, `stereotype` or `sub_stereotype`."
+            metavar="VIEW",
+            help="Print values for each group of items: each `target`, `bias_type`, `direction`, `stereotype` or "
+            "`sub_stereotype`.",
         ),
     ] = None,
     top: Annotated[
@@ -28,7 +30,8 @@ def show(
         ),
     ] = 0,
     measure: Annotated[
-        list[str] | None, typer.Option(help="For several runs: print only this measure, such as `SS`; repeat for more.")
+        list[str] | None,
+        typer.Option(help="For several runs: print only this measure, such as `SS`; repeat the option for more."),
     ] = None,
     columns: Annotated[
         str, typer.Option(metavar="GROUPS", help="For several runs: group columns by `language` or by `measure`.")
@@ -36,7 +39,8 @@ def show(
     family: Annotated[
         str | None,
         typer.Option(
-            help="Correct again, over each `portion` (a part in a language) or over the whole `run`; see the docs."
+            help="Repeat the correction for multiple testing over other tests: the tests of each part and language "
+            "(`portion`), or all tests of the `run`."
         ),
     ] = None,
     fixed: Annotated[
@@ -86,17 +90,17 @@ def show(
     if len(runs) > 1:
         if by is not None or top:
             raise UsageError(
-                f"{'--by' if by is not None else '--top'} is for one run, but {len(runs)} are given; name one of them."
+                f"{'--by' if by is not None else '--top'} is for one run, but {len(runs)} runs are given; name one run."
             )
         _print_several(runs, format, measure or [], columns, family, fixed)
         return
     if measure or columns != "language":
         raise UsageError(
-            f"{'--measure' if measure else '--columns'} is for several runs, but one is given; name two or more."
+            f"{'--measure' if measure else '--columns'} is for several runs, but one run is given; name two or more."
         )
     if by is not None and format:
         raise UsageError(
-            f"--by cannot be combined with --{format}; leave out one of them. --csv has the values of all views."
+            f"--by cannot be combined with --{format}; leave out one of them. --csv prints the values for all groups."
         )
     result = Result.load(runs[0])
     result = result if family is None and fixed is None else result.remeasure(family, fixed)

@@ -18,7 +18,7 @@ def studio(
         typer.Option(
             min=0,
             max=65535,
-            help="The port; the default is 8765 or the next free one, and with --share that of HOST or 443.",
+            help="The port; the default is 8765 or the next free port; with --share, it is the port in HOST, or 443.",
         ),
     ] = None,
     browser: Annotated[
@@ -29,7 +29,7 @@ def studio(
         str | None,
         typer.Option(
             metavar="HOST",
-            help="Let reviewers on other machines review, write and rate at this host name: `review.example.org`.",
+            help="Let people on other machines review, write and rate items at this host name: `review.example.org`.",
         ),
     ] = None,
     cert: Annotated[Path | None, typer.Option(help="With --share: the file of the TLS certificate (PEM).")] = None,
@@ -57,7 +57,8 @@ def studio(
 ) -> None:
     """Start the web application: start, watch and compare runs, check data sets, and review test sets.
 
-    It is accessible from this machine only, with the token in the printed address; --share changes that.
+    By default, the studio can be opened only on this machine, at the printed address, which contains a secret token.
+    With --share, reviewers on other machines can log in with a password.
 
     **Examples**
 

@@ -37,26 +37,33 @@ def next_sentence(
         typer.Option(
             "--articles",
             metavar="LANGUAGE=SOURCE",
-            help="Create pairs from articles in OUT/pairs first; see `tiltmeter train pairs`; repeat for more.",
+            help="First create sentence pairs in OUT/pairs from these articles; see `tiltmeter train pairs`; repeat "
+            "the option for more.",
         ),
     ] = None,
     pairs: Annotated[
-        Path | None, typer.Option(metavar="FOLDER", help="The sentence pairs that `tiltmeter train pairs` wrote.")
+        Path | None,
+        typer.Option(metavar="FOLDER", help="The folder of sentence pairs that `tiltmeter train pairs` wrote."),
     ] = None,
     head: Annotated[
-        str, typer.Option(help="The architecture: `recommended`, or `published` as in the released code of the paper.")
+        str,
+        typer.Option(help="The architecture of the head: `recommended`, or `published` (Öztürk et al. 2023)."),
     ] = "recommended",
     recipe: Annotated[
-        str, typer.Option(help="The hyperparameters: `default`, or `published` as in the paper.")
+        str, typer.Option(help="The hyperparameters: `default`, or `published` (Öztürk et al. 2023).")
     ] = "default",
     batch: Annotated[int | None, typer.Option(help="The number of pairs per batch and device.")] = None,
     accumulate: Annotated[
         int | None, typer.Option(help="The number of batches per weight update (gradient accumulation).")
     ] = None,
-    core_rate: Annotated[float | None, typer.Option(help="The maximum learning rate of the model.")] = None,
-    head_rate: Annotated[float | None, typer.Option(help="The maximum learning rate of the new layers.")] = None,
+    core_rate: Annotated[
+        float | None, typer.Option(help="The maximum learning rate of the existing layers of the model.")
+    ] = None,
+    head_rate: Annotated[
+        float | None, typer.Option(help="The maximum learning rate of the new layers of the head.")
+    ] = None,
     warm_up: Annotated[
-        float | None, typer.Option(help="The share of updates with an increasing learning rate.")
+        float | None, typer.Option(help="The share of updates with an increasing learning rate (warm-up), such as 0.1.")
     ] = None,
     clip: Annotated[float | None, typer.Option(help="The maximum norm of the gradient.")] = None,
     max_length: Annotated[int | None, typer.Option(help="The maximum length of an input, in tokens.")] = None,
@@ -75,10 +82,12 @@ def next_sentence(
         int | None,
         typer.Option(metavar="N", help="Stop after N evaluations without a lower loss, and use the best weights."),
     ] = None,
-    checkpoints: Annotated[int, typer.Option(help="The number of checkpoints in a training.")] = 20,
+    checkpoints: Annotated[int, typer.Option(help="The number of checkpoints to save during the training.")] = 20,
     log_to: Annotated[
         list[str] | None,
-        typer.Option("--log-to", metavar="TRACKER", help="Log to `tensorboard` or `trackio`; repeat for more."),
+        typer.Option(
+            "--log-to", metavar="TRACKER", help="Log to `tensorboard` or `trackio`; repeat the option for more."
+        ),
     ] = None,
     seed: Annotated[
         int, typer.Option(help="The random seed of the new layers, of dropout and of the order of pairs.")
@@ -90,7 +99,9 @@ def next_sentence(
             "--trust-remote-code", help="Run code that comes with the model; use it only for models that you trust."
         ),
     ] = False,
-    force: Annotated[bool, typer.Option("--force", help="Replace a head or another training in the folder.")] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Replace a head, or the files of another training, in the folder --out.")
+    ] = False,
 ) -> None:
     """Train a next-sentence head for a model that has none, such as GPT-2, Llama, T5 or RoBERTa.
 
@@ -162,7 +173,7 @@ def next_sentence(
 def evaluate(
     head: Annotated[str, typer.Argument(metavar="HEAD", help="The folder or hub id of a trained head.")],
     pairs: Annotated[
-        Path, typer.Option(metavar="FOLDER", help="The sentence pairs that `tiltmeter train pairs` wrote.")
+        Path, typer.Option(metavar="FOLDER", help="The folder of sentence pairs that `tiltmeter train pairs` wrote.")
     ],
     device: Annotated[str, typer.Option(help="The device: `auto`, `cpu`, `cuda`, `cuda:1` …")] = "auto",
     dtype: Annotated[
@@ -194,14 +205,16 @@ def evaluate(
 
 
 def convert(
-    file: Annotated[Path, typer.Argument(metavar="FILE.pth", help="A head that the authors of the paper released.")],
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE.pth", help="A next-sentence head that Öztürk et al. (2023) released.")
+    ],
     base: Annotated[
         str, typer.Option(metavar="MODEL", help="The model from which the head was trained, such as `gpt2`.")
     ],
     out: Annotated[Path, typer.Option("--out", "-o", help="Save the head to this folder.")],
-    force: Annotated[bool, typer.Option("--force", help="Replace a head in the folder.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace a head in the folder --out.")] = False,
 ) -> None:
-    """Convert a `.pth` file that the authors of the paper released to a head for Tiltmeter; its code is not run.
+    """Convert a next-sentence head that Öztürk et al. (2023) released as a `.pth` file; no code in the file is run.
 
     **Example**
 
@@ -214,9 +227,9 @@ def convert(
 
 
 def _prepare_pairs(articles: list[str], folder: Path, *, seed: int, force: bool) -> None:
-    """Create the sentence pairs for a training; with `force`, replace existing pairs.
+    """Create the sentence pairs for a training, unless they exist; with `force`, replace existing pairs.
 
-    Otherwise, existing pairs are kept. An error is raised if they come from other articles or another seed.
+    Raise an error if existing pairs come from other articles or another seed.
     """
     from tiltmeter.training.article_sources import open_sources
     from tiltmeter.training.pairs_files import read_pairs

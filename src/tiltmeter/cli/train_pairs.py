@@ -21,7 +21,8 @@ def pairs(
         typer.Option(
             "--articles",
             metavar="LANGUAGE=SOURCE",
-            help="A folder of text or HTML files, a .jsonl file, a Wikipedia dump or hf:NAME:CONFIG; repeat for more.",
+            help="The articles: a folder of text or HTML files, a .jsonl file, a Wikipedia dump or hf:NAME:CONFIG (a "
+            "data set of the Hugging Face hub); repeat the option for more.",
         ),
     ],
     out: Annotated[Path, typer.Option("--out", "-o", help="Write the pairs to this folder.")],
@@ -29,7 +30,7 @@ def pairs(
         float, typer.Option(help="The share of articles that are held out from training, for evaluation.")
     ] = 0.1,
     parts: Annotated[
-        str, typer.Option(help="`equal` (the same number of training pairs for each language) or `all` pairs.")
+        str, typer.Option(help="Keep an `equal` number of training pairs for each language, or `all` pairs.")
     ] = "equal",
     limit: Annotated[int | None, typer.Option(min=1, help="Use at most this many articles of each source.")] = None,
     seed: Annotated[int, typer.Option(help="The random seed for held-out articles and pairs.")] = 0,
@@ -44,10 +45,10 @@ def pairs(
         int, typer.Option(min=1, max=1024, help="The number of processes for splitting sentences.")
     ] = 1,
 ) -> None:
-    """Create sentence pairs from articles: half with the next sentence, half with one of another article.
+    """Create sentence pairs from articles: half with the next sentence, half with a sentence of another article.
 
-    Repeated sentences are dropped, and so are English sentences in other languages. An article is held out in all
-    languages or in none. The result does not depend on the number of processes or the order of files.
+    Repeated sentences are dropped, and so are English sentences in articles of other languages. An article is held out
+    in all languages or in none. The result does not depend on the number of processes or the order of files.
 
     **Examples**
 

@@ -1,4 +1,4 @@
-"""SQLite files that several processes can use at the same time."""
+"""Databases in SQLite files that several processes can use at the same time."""
 
 import sqlite3
 import time
@@ -41,8 +41,8 @@ class Database:
     ) -> None:
         """Open the file and create missing tables.
 
-        `contents` says what the rows are (for example "answers"), and `remedy` says what the user can do. Both are used
-        in error messages. For `synchronous` see the SQLite pragma of this name.
+        Error messages contain `contents`, a word for the rows such as "answers", and `remedy`, what the user can do
+        about an error. `synchronous` is the SQLite pragma of this name: with FULL, each transaction is synced to disk.
         """
         self.is_read_only = self._is_new = False
         self._file, self._schema, self._synchronous = path, schema, synchronous
@@ -53,10 +53,10 @@ class Database:
         try:
             self._open()
         except StoreError as error:
-            self._open_otherwise(error)
+            self._handle_open_error(error)
 
-    def _open_otherwise(self, error: StoreError) -> None:
-        """Open the file for reading if the error says that the file cannot be written; otherwise raise the error."""
+    def _handle_open_error(self, error: StoreError) -> None:
+        """Open the file read-only if `error` says that the file cannot be written; otherwise raise `error`."""
         if not (error.is_not_writable and self._open_read_only()):
             raise error
         self._check_rows()
@@ -66,7 +66,7 @@ class Database:
         self._db = self._connect(self._file)
         if self._is_new:
             share_like_folder(Path(self._file))
-        self._choose_journal()
+        self._set_journal_mode()
         self._db.execute(f"PRAGMA synchronous = {self._synchronous}")
         self._check_rows()
         self._db.executescript(self._schema)
@@ -79,12 +79,12 @@ class Database:
         return db
 
     def _open_read_only(self) -> bool:
-        """Open a file that cannot be written, or whose disk is full, for reading; return whether this works."""
+        """Open the file read-only, because it cannot be written or the disk is full; return whether this works."""
         self.close()
         if not Path(self._file).is_file():
             return False
-        # `immutable` is for folders where SQLite cannot create its shared memory. No other process can write there
-        # either.
+        # `immutable` is for folders where SQLite cannot create the file for its shared memory. It is safe, because no
+        # other process can write in such a folder either.
         for mode in ("mode=ro", "mode=ro&immutable=1"):
             with suppress(StoreError):
                 self._db = self._connect(f"file:{quote(str(Path(self._file).resolve()))}?{mode}", uri=True)
@@ -94,18 +94,21 @@ class Database:
         return False
 
     def _check_rows(self) -> None:
-        """Raise a StoreError if rows of the file are damaged; called before the file is changed."""
+        """Raise a StoreError if rows of the file are damaged. Subclasses implement this check.
+
+        It is called before this object changes the file.
+        """
 
     def _try_tables(self) -> None:
         """Read one row of each table, so that missing pages or columns are detected when the file is opened."""
         for table, columns in list_table_columns(self._schema).items():
             self._db.execute(f"SELECT {', '.join(columns)} FROM {table} LIMIT 1").fetchall()
 
-    def _choose_journal(self) -> None:
+    def _set_journal_mode(self) -> None:
         """Set the journal mode.
 
-        The statement is retried, because it fails if another process is changing the mode of the same new file. The
-        busy timeout of SQLite does not apply to this statement.
+        The SQL statement is retried until a timeout, because it fails if another process changes the mode of the same
+        new file at this moment. SQLite itself does not wait in this case.
         """
         deadline = time.monotonic() + _LOCK_TIMEOUT
         while True:
@@ -121,9 +124,9 @@ class Database:
     def select_in(
         self, query: str, parameters: Sequence[object], values: Iterable[object]
     ) -> Iterator[tuple[Any, ...]]:
-        """Yield the rows of a query that ends in `column IN`, for any number of values.
+        """Yield the rows of a query that ends in `column IN`, for any number of values of this column.
 
-        `parameters` are the query's other parameters, which come before the values.
+        `parameters` are the values for the query's question marks.
         """
         all_values = list(values)
         for start in range(0, len(all_values), _VALUES_PER_QUERY):
@@ -134,7 +137,8 @@ class Database:
     def begin_transaction(self, *, synced: bool = True) -> Iterator[None]:
         """Run the block as one transaction: commit its statements at the end, or roll them back after an exception.
 
-        If `synced` is False, the changes survive the end of the process, but perhaps not a power failure.
+        If `synced` is False, the changes are not synced to disk: they survive the end of the process, but perhaps not a
+        power failure.
         """
         if not synced:
             self._db.execute("PRAGMA synchronous = NORMAL")

@@ -1,8 +1,8 @@
-"""Databases of caches: a damaged file is renamed, and a new file replaces it.
+"""Databases for caches, which can be rebuilt: a damaged file is renamed, and a new empty file replaces it.
 
 SQLite does not detect a changed byte inside a value. Therefore each table has a column `checksum`, which the SQL
 function `checksum_of` computes from the other columns. A row with a wrong checksum is treated as missing, and is
-replaced later.
+replaced when its value is computed again.
 """
 
 import logging
@@ -43,17 +43,17 @@ def compute_checksum(*values: bytes | str | int | None) -> int:
 class CacheDatabase(Database):
     """A database that can be rebuilt. A file that is damaged or belongs to another program is renamed and replaced.
 
-    Pass texts to `checksum_of` as BLOB, because a damaged text may not be valid UTF-8.
+    In SQL statements, pass texts to `checksum_of` as BLOB, because a damaged text may not be valid UTF-8.
     """
 
     # Device and inode number of the open file; another process may have replaced the file since it was opened.
     _opened: tuple[int, int] | None = None
 
-    def _open_otherwise(self, error: StoreError) -> None:
+    def _handle_open_error(self, error: StoreError) -> None:
         if error.is_damaged or error.is_of_schema:
             self._replace(error)
         else:
-            super()._open_otherwise(error)
+            super()._handle_open_error(error)
 
     def retry_if_damaged(self, work: Callable[[], _Value]) -> _Value:
         """Return the result of `work`; if the file is damaged, replace it with an empty file and call `work` again."""
@@ -82,7 +82,7 @@ class CacheDatabase(Database):
         return db
 
     def _check_rows(self) -> None:
-        """Raise a StoreError if all tables in the file belong to another program."""
+        """Raise a StoreError if the file has tables, but none of this database: it belongs to another program."""
         query = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'"
         names = {str(name) for (name,) in self._db.execute(query)}
         if names and not names & set(list_table_columns(self._schema)):
@@ -94,14 +94,14 @@ class CacheDatabase(Database):
             raise StoreError("its tables are damaged", self._labels, sqlite3.SQLITE_CORRUPT)
 
     def _replace(self, error: StoreError) -> None:
-        """Rename the file to `NAME.damaged-N`, unless another process has already done so, and open a new file."""
+        """Rename the damaged file to `NAME.damaged-N`, unless another process has done this, and open a new file."""
         self.close()
         path, contents = Path(self._file), self._labels[1]
         try:
             with FileLock(f"{path}.lock", mode=get_lock_mode(path)):
                 if _get_identity(path) == self._opened:
-                    renamed = _rename(path)
-                    text = "%s, the store of %s, is damaged (%s). It is renamed to %s, and a new store is created."
+                    renamed = _rename_database(path)
+                    text = "%s, the store of %s, cannot be used (%s). It is renamed to %s, and a new store is created."
                     logger.warning(text, path, contents, error.reason, renamed.name)
         except OSError as problem:
             raise build_write_error(path, problem) from problem
@@ -116,8 +116,11 @@ def _get_identity(path: Path) -> tuple[int, int] | None:
     return status.st_dev, status.st_ino
 
 
-def _rename(path: Path) -> Path:
-    """Rename a database and its journal files, because SQLite would apply an old journal to the new file."""
+def _rename_database(path: Path) -> Path:
+    """Rename a database and its journal files, and return the new path of the database.
+
+    The journal files are renamed, too, because SQLite would apply an old journal to the new database.
+    """
     renamed = next(name for number in range(1, 10_000) if not (name := Path(f"{path}.damaged-{number}")).exists())
     for suffix in ("-wal", "-shm", "-journal", ""):
         with suppress(FileNotFoundError):

@@ -1,10 +1,10 @@
 """The number of changes to a SQLite file, stored in a second file, so that lost changes are detected.
 
 Changes can be lost in two ways: SQLite silently ignores the part of a write-ahead log after the first damaged place,
-and an older log overwrites newer pages of the database. Therefore each transaction adds 1 to `user_version` in the
-header of the database, and the number of confirmed changes is written to the file `NAME-count`. This file is written
-after the change is on disk. If the process is killed in between, the number is too small, which is harmless. For the
-same reason the file is not synced to disk.
+and SQLite overwrites newer pages of the database if an older log is next to the file. Therefore each transaction adds 1
+to `user_version` in the header of the database. When a change is on disk, the number of these confirmed changes is
+written to the file `NAME-count`. If the process is killed before this, the number in `NAME-count` is too small, which
+is harmless. For the same reason, `NAME-count` is not synced to disk.
 """
 
 import os
@@ -24,24 +24,28 @@ _LENGTH = 35
 
 @dataclass(frozen=True, slots=True)
 class ChangeCount:
-    """The number of confirmed changes, and the number of changes that are in the database file, not only in its log."""
+    """The content of a count file.
+
+    `confirmed` is the number of changes that are on disk, in the database file or in its write-ahead log. `in_file` is
+    the number of changes that are in the database file.
+    """
 
     confirmed: int
     in_file: int
 
 
 def get_count_path(path: Path) -> Path:
-    """Return the path of the file with the change count of a database."""
+    """Return the path of the count file, which contains the number of changes to the database at `path`."""
     return path.with_name(f"{path.name}-count")
 
 
 def get_log_path(path: Path) -> Path:
-    """Return the path of the write-ahead log of a database."""
+    """Return the path of the write-ahead log of the database at `path`."""
     return path.with_name(f"{path.name}-wal")
 
 
 def is_database(path: Path) -> bool:
-    """Return whether a file begins like a SQLite database and is at least as long as the minimum page size."""
+    """Return whether a file begins with the header of a SQLite database and has at least the size of one page."""
     with path.open("rb") as file:
         return len(head := file.read(_MIN_PAGE_SIZE)) == _MIN_PAGE_SIZE and head.startswith(_HEADER)
 
@@ -62,13 +66,13 @@ def read_count(path: Path) -> ChangeCount:
 
 
 def confirm_changes(path: Path, count: ChangeCount) -> None:
-    """Write the change count; a number that is lower than the stored number is not written."""
+    """Write both numbers of `count` to the count file; a stored number that is higher is kept."""
     old = read_count(path)
     write_count(path, ChangeCount(max(old.confirmed, count.confirmed), max(old.in_file, count.in_file)))
 
 
 def write_count(path: Path, count: ChangeCount) -> None:
-    """Write the change count in one operation of fixed length, so that a killed process leaves no partial content."""
+    """Write the count file in one operation of fixed length, so that a killed process leaves no partial content."""
     target = get_count_path(path)
     is_new = not target.exists()
     handle = os.open(target, os.O_WRONLY | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o666)

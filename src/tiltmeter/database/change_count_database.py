@@ -1,9 +1,10 @@
-"""Databases with user data: the write-ahead log is soon copied into the file, and lost changes are detected.
+"""Databases with user data: the write-ahead log is soon copied into the database file, and lost changes are detected.
 
 After a synced transaction, the log is copied into the database file, so that no change is lost if the log is lost
 later. Copying needs two more disk syncs. Therefore changes that follow each other quickly are copied together; the last
-of them are copied by `copy_log` or when the file is closed. While another process reads an older state, a part of the
-log cannot be copied. Until then, the change count (`change_count.py`) shows whether the log is complete.
+of them are copied by `copy_log` or when the file is closed. While another process reads an older state of the database,
+a part of the log cannot be copied. Until the log is copied, the change count (`change_count.py`) shows whether the log
+is complete.
 """
 
 import logging
@@ -39,8 +40,8 @@ _RESTORE = "restore it from a backup"
 class ChangeCountDatabase(Database):
     """A database that counts its changes; opening it raises a StoreError if confirmed changes are missing."""
 
-    # The pause after copying the log, as a multiple of the time for copying. With 20, copying takes at most 5% of the
-    # time.
+    # The minimum pause after copying the log, as a multiple of the time that copying took. With 20, copying takes at
+    # most 5% of the time of the process.
     pause_between_copies = 20.0
     # Whether the log may contain changes that are not in the database file.
     is_log_ahead = False
@@ -57,17 +58,18 @@ class ChangeCountDatabase(Database):
             return False
         path = Path(self._file)
         count, in_file = read_count(path), count_file_changes(path)
-        # If the count in the file is smaller, the file was replaced by an older copy, which is accepted; see
-        # `_check_changes`. Otherwise, missing changes are a loss.
+        # If the file has fewer changes than the count file says, the user has restored an older copy of the file, which
+        # is accepted; see `_check_changes`. Otherwise, missing changes are an error.
         if in_file >= count.in_file and (found := self._count_changes()) < count.confirmed:
             raise self._build_loss_error(count.confirmed, found)
         return True
 
     @contextmanager
     def begin_transaction(self, *, synced: bool = True) -> Iterator[None]:
-        """Run the block as one transaction and one change: commit its statements, or roll them back after an exception.
+        """Run the `with` block as one transaction: commit it at the end, or roll it back after an exception.
 
-        Only synced changes are counted. For `synced` see `Database.begin_transaction`.
+        A transaction counts as one change; only synced changes are counted. For `synced` see
+        `Database.begin_transaction`.
         """
         with super().begin_transaction(synced=synced):
             yield
@@ -80,7 +82,7 @@ class ChangeCountDatabase(Database):
                 self.copy_log()
 
     def copy_log(self) -> None:
-        """Copy the log into the database file without waiting for readers, and update the change count."""
+        """Copy the write-ahead log into the database file without waiting for readers, and update the count file."""
         began = time.monotonic()
         try:
             changes = self._count_changes()
@@ -95,11 +97,11 @@ class ChangeCountDatabase(Database):
         self._next_copy = began + took * (1 + self.pause_between_copies)
 
     def _confirm(self, count: ChangeCount) -> None:
-        """Write the number of changes that are already on disk to the count file."""
+        """Write `count` to the count file; call this only after the changes are on disk."""
         try:
             confirm_changes(Path(self._file), count)
         except OSError as error:
-            logger.warning("The changes to %s are stored, but not counted (%s).", self._file, error)
+            logger.warning("The changes to %s are stored, but cannot be counted (%s).", self._file, error)
 
     def _count_changes(self) -> int:
         return int(self._db.execute("PRAGMA user_version").fetchone()[0])
@@ -121,14 +123,15 @@ class ChangeCountDatabase(Database):
         super()._check_rows()
 
     def _check_changes(self) -> None:
-        """Compare file, log and count before SQLite writes, because closing the file makes a loss of changes permanent.
+        """Raise a StoreError if confirmed changes are missing; rename a log that does not belong to the database file.
 
-        If the file has fewer changes than were confirmed to be in the file, it is an older copy that the user restored.
-        If the log has fewer changes than the file, it is an older log. In both cases the log does not belong to the
-        file.
+        This check comes before SQLite writes, because closing the file would make a loss of changes permanent. If the
+        file has fewer changes than were confirmed to be in it, it is an older copy that the user restored. If the log
+        has fewer changes than the file, it is an older log. In both cases the log does not belong to the file.
         """
         path = Path(self._file)
-        # The order of the three reads matters, because other processes may be writing and the numbers only increase.
+        # Read the count file first and the log last: other processes may be writing, and the numbers only increase. So
+        # a change of another process cannot look like a lost change.
         count, in_file, with_log = read_count(path), count_file_changes(path), self._count_changes_with_log()
         if with_log is None:
             return
@@ -136,10 +139,13 @@ class ChangeCountDatabase(Database):
         if max(in_file, with_log) < count.confirmed and not is_older_copy:
             raise self._build_loss_error(count.confirmed, with_log)
         if is_older_copy or with_log < in_file:
-            self._set_log_aside()
+            self._rename_log()
 
     def _count_changes_with_log(self) -> int | None:
-        """Return the number of changes in file and log, without changing the files; None if they cannot be read."""
+        """Return the number of changes in the database file and its log; None if they cannot be read.
+
+        The database is opened read-only, so that SQLite does not copy the log.
+        """
         path = Path(self._file)
         if not _has_content(get_log_path(path)):
             return count_file_changes(path)
@@ -148,12 +154,12 @@ class ChangeCountDatabase(Database):
             with closing(self._connect(address, uri=True)) as db:
                 return int(db.execute("PRAGMA user_version").fetchone()[0])
         except StoreError as error:
-            if error.is_not_writable:  # there is no shared memory; the file will be opened for reading
+            if error.is_not_writable:  # SQLite cannot create its shared memory; the file will be opened read-only
                 return None
             raise
 
-    def _set_log_aside(self) -> None:
-        """Rename a log that does not belong to the database file, and set the count to the changes in the file."""
+    def _rename_log(self) -> None:
+        """Rename a log that does not belong to the database file, and write the file's own count to the count file."""
         path = Path(self._file)
         with FileLock(f"{path}.rescue.lock", mode=get_lock_mode(path)):
             count, in_file, with_log = read_count(path), count_file_changes(path), self._count_changes_with_log()
@@ -167,7 +173,7 @@ class ChangeCountDatabase(Database):
                 logger.warning("%s does not belong to %s and is renamed to %s.", log.name, path, renamed.name)
             if in_file < count.in_file:
                 logger.warning(
-                    "%s is an older copy: it has %s of %s changes.",
+                    "%s is an older copy of the database: it has %s of %s changes.",
                     path,
                     f"{in_file:,}",
                     f"{count.confirmed:,}",

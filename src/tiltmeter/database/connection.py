@@ -7,7 +7,7 @@ from typing import Any, Self
 
 from tiltmeter.errors import TiltmeterError
 
-# For error messages: the path of the file, a word for its rows (such as "answers"), and a remedy.
+# The texts for error messages: the path of the file, a word for its rows (such as "answers"), and a remedy.
 StoreLabels = tuple[str, str, str]
 
 _DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_FORMAT)
@@ -53,30 +53,30 @@ class StoreError(TiltmeterError):
         return self.code == sqlite3.SQLITE_ERROR
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return TiltmeterError, (str(self),)  # a worker process sends the error in this form
+        return TiltmeterError, (str(self),)  # a worker process sends the error as a TiltmeterError with this message
 
 
 class Connection(sqlite3.Connection):
-    """A connection that raises StoreError if the file causes an error; errors of statements are raised unchanged."""
+    """A connection that raises a StoreError if the file causes an error; errors of SQL statements are not changed."""
 
     labels: StoreLabels = ("", "", "")
 
     def cursor(self, factory: Any = None) -> Any:
-        """Return a cursor that raises errors of the file as StoreError too."""
+        """Return a cursor that also raises errors of the file as StoreError."""
         return super().cursor(factory or _Cursor)
 
     def execute(self, sql: str, parameters: Any = (), /) -> sqlite3.Cursor:
-        """Run a statement."""
+        """Run an SQL statement, and return the cursor with its rows."""
         cursor: sqlite3.Cursor = self.cursor()
         return cursor.execute(sql, parameters)
 
     def executemany(self, sql: str, parameters: Any, /) -> sqlite3.Cursor:
-        """Run a statement once for each element of `parameters`."""
+        """Run an SQL statement once for each element of `parameters`."""
         cursor: sqlite3.Cursor = self.cursor()
         return cursor.executemany(sql, parameters)
 
     def executescript(self, script: str, /) -> sqlite3.Cursor:
-        """Run several statements."""
+        """Run several SQL statements."""
         cursor: sqlite3.Cursor = self.cursor()
         return cursor.executescript(script)
 
@@ -117,7 +117,7 @@ class _Cursor(sqlite3.Cursor):
 
 @contextmanager
 def translate_errors(labels: StoreLabels) -> Iterator[None]:
-    """Raise errors of a database file as StoreError within the context; errors of statements are not changed."""
+    """Raise errors of a database file in the `with` block as StoreError; errors of SQL statements are not changed."""
     try:
         yield
     except sqlite3.DatabaseError as error:
@@ -129,6 +129,6 @@ def translate_errors(labels: StoreLabels) -> Iterator[None]:
 
 
 def _build_store_error(error: sqlite3.Error | UnicodeDecodeError, labels: StoreLabels) -> StoreError:
-    if isinstance(error, UnicodeDecodeError):  # SQLite's message quotes the damaged schema
+    if isinstance(error, UnicodeDecodeError):  # raised if SQLite's own error message quotes a damaged schema
         return StoreError("its tables are damaged", labels, sqlite3.SQLITE_CORRUPT)
     return StoreError(str(error), labels, getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR))

@@ -1,8 +1,8 @@
 """Databases with user data: rows that were changed by damage or by another program are detected on opening.
 
-SQLite does not detect a changed byte inside a value, and user data cannot be rebuilt. Therefore triggers store the sum
-of the row checksums for each table and item. If the rows of a file do not have the stored sums, the file is rejected,
-and the error message names the items. A damaged index is rebuilt from the rows.
+SQLite does not detect a changed byte inside a value, and user data cannot be rebuilt. Therefore SQL triggers store the
+sum of the checksums of all rows for each table and item. If the rows of a file do not have the stored sums, the file is
+rejected, and the error message names the items. A damaged index is rebuilt from the rows.
 """
 
 import logging
@@ -19,15 +19,15 @@ SUMS = "row_sums"
 _SCHEMA = f"""
 CREATE TABLE {SUMS} (
     kind TEXT NOT NULL,       -- the name of a table
-    owner BLOB NOT NULL,      -- the item or unit of the rows; empty if they have none
+    owner BLOB NOT NULL,      -- the item or rating unit of the rows; empty if they have no such column
     total INTEGER NOT NULL,
     PRIMARY KEY (kind, owner)
 ) STRICT, WITHOUT ROWID
 """
-# Columns that can name the item or unit of a row. The first of them that is a text column is used.
+# Columns that can name the item or rating unit of a row. The first of them that is a text column of the table is used.
 _OWNERS = ("item", "unit", "id")
 _REMEDY = "restore it from a backup, or see docs/reference/failures.md if there is none"
-# Maximum number of damaged places that an error message names.
+# Maximum number of damaged tables and items that an error message names.
 _MAX_PLACES = 3
 
 
@@ -37,7 +37,8 @@ class RowChecksumDatabase(ChangeCountDatabase):
     def _connect(self, path: str, *, uri: bool = False) -> Connection:
         db = super()._connect(path, uri=uri)
         db.create_function("checksum_of", -1, _compute_checksum, deterministic=True)
-        db.execute("PRAGMA recursive_triggers = ON")  # so that REPLACE subtracts the checksums of deleted rows
+        # With recursive triggers, REPLACE also subtracts the checksums of the rows that it deletes.
+        db.execute("PRAGMA recursive_triggers = ON")
         return db
 
     def _open(self) -> None:
@@ -88,7 +89,7 @@ class RowChecksumDatabase(ChangeCountDatabase):
             raise self._build_damage_error(f"it is damaged: {problem}")
         with self.begin_transaction():
             self._db.execute("REINDEX")
-            # Rebuilding a damaged index can destroy pages of tables. Then the error rolls back the transaction.
+            # Rebuilding a damaged index can destroy pages of tables. In this case, the error undoes the transaction.
             self._reject_damaged()
             if remaining := self._find_problem():
                 raise self._build_damage_error(f"it is damaged: {remaining}")
@@ -102,9 +103,9 @@ class RowChecksumDatabase(ChangeCountDatabase):
         return self._build_error_with_remedy(reason, _REMEDY)
 
     def _list_column_types(self, table: str) -> list[tuple[str, str]]:
-        """Return the columns of a table with their types, without REAL columns.
+        """Return (name, type) of each column of a table, without REAL columns.
 
-        The digits of a REAL value as text depend on the version of SQLite.
+        REAL columns have no checksum, because their digits as text depend on the version of SQLite.
         """
         rows = self._db.execute(f"PRAGMA table_info({table})")
         return [(str(row[1]), str(row[2])) for row in rows if row[2] != "REAL"]
@@ -121,7 +122,7 @@ class RowChecksumDatabase(ChangeCountDatabase):
         }
 
     def _add_checksums(self) -> None:
-        """Compute the checksum sums of the existing rows, and create the triggers."""
+        """Compute the sums of the checksums of the existing rows, and create the triggers that update these sums."""
         triggers = "SELECT name FROM sqlite_master WHERE type = 'trigger' AND name LIKE ?"
         for (name,) in self._db.execute(triggers, [f"{SUMS}%"]).fetchall():
             self._db.execute(f'DROP TRIGGER "{name}"')
@@ -137,7 +138,7 @@ class RowChecksumDatabase(ChangeCountDatabase):
 
 
 def _compute_checksum(*values: bytes | None) -> int:
-    """Return the CRC-32 of the columns of a row. It must be fast, because all rows are checked on opening."""
+    """Return the CRC-32 of the columns of a row; it must be fast, because it is computed for all rows on opening."""
     return zlib.crc32(b"\x1f".join([b"\x00" if value is None else value for value in values]))
 
 
@@ -153,14 +154,14 @@ def _build_checksum_sql(types: list[tuple[str, str]], row: str = "") -> str:
 
 
 def _build_triggers(table: str, types: list[tuple[str, str]]) -> Iterator[str]:
-    """Yield the SQL statements that create the checksum triggers of a table."""
+    """Yield the SQL statements that create the triggers of a table; the triggers keep its sums of checksums correct."""
 
     def update(sign: str, row: str) -> str:
         where = f"kind = '{table}' AND owner = {_build_owner_sql(types, row)}"
         return f"UPDATE {SUMS} SET total = total {sign} {_build_checksum_sql(types, row)} WHERE {where};"
 
     new = f"SELECT '{table}', {_build_owner_sql(types, 'NEW.')}, 0"
-    # ON CONFLICT cannot be used here: the conflict clause of the statement that fires the trigger would override it.
+    # ON CONFLICT cannot be used in a trigger: the conflict clause of the statement that fires it would override it.
     known = f"SELECT 1 FROM {SUMS} WHERE kind = '{table}' AND owner = {_build_owner_sql(types, 'NEW.')}"
     insert = f"INSERT INTO {SUMS} {new} WHERE NOT EXISTS ({known});"
     for event, body in {

@@ -3,19 +3,19 @@
 import sqlite3
 from contextlib import closing
 
-# Name, type, and position in the primary key (0 if the column is not part of the key).
+# The name of a column, its type, and its position in the primary key (0 if it is not part of the key).
 Column = tuple[str, str, int]
 
 
 def list_table_columns(schema: str) -> dict[str, list[str]]:
-    """Return a dictionary from each table of a schema to the names of its columns."""
+    """Return a dictionary from each table of a schema (SQL statements) to the names of its columns."""
     return {table: [name for name, _, _ in columns] for table, columns in _read_schema(schema).items()}
 
 
 def has_columns(db: sqlite3.Connection, schema: str) -> bool:
     """Return whether a database has the tables of a schema, with equal columns, types and primary keys.
 
-    This check is needed because SQLite accepts a changed byte in the stored schema if the result is still valid.
+    This check is needed because SQLite does not detect a changed byte in the stored schema if it is still valid SQL.
     """
     return all(set(columns) == set(_list_columns(db, table)) for table, columns in _read_schema(schema).items())
 

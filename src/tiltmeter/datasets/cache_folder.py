@@ -7,7 +7,7 @@ from tiltmeter.text_files import expand_home
 
 
 def get_cache_folder() -> Path:
-    """Return the folder in `TILTMETER_CACHE` or the platform's cache folder; the folder may not exist yet."""
+    """Return the cache folder, which may not exist yet: the folder in `TILTMETER_CACHE`, or the platform's default."""
     setting = os.environ.get("TILTMETER_CACHE")
     if setting:
         return expand_home(setting)

@@ -8,9 +8,10 @@ from tiltmeter.registry import find_package_objects, load_components
 
 
 class Catalogue(Mapping[str, Dataset]):
-    """A mapping from names to data sets: the built-in data sets, and those of the entry points `tiltmeter.datasets`.
+    """A mapping from names to data sets: built-in data sets, and data sets of plug-ins.
 
-    Plug-ins are loaded at the first access, because they import from this package.
+    Plug-ins provide data sets by the entry points `tiltmeter.datasets`. Plug-ins are loaded at the first access, not
+    when this module is imported, because they import this module themselves.
     """
 
     @cached_property

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 class Source:
     """One file of a data set. `part` is None if the file contains all parts or the data set has no parts.
 
-    `companions` are other files of the repository that the reader also needs. `dataset` is the name of the data set;
-    the class `Dataset` sets it.
+    `format` is the name of the file format, which selects the reader. `companions` are other files of the repository
+    that the reader also needs. `dataset` is the name of the data set; the class `Dataset` sets it.
     """
 
     language: str
@@ -31,7 +31,7 @@ class Source:
 
     @property
     def files(self) -> tuple[UpstreamFile | Path, ...]:
-        """The file and its companions."""
+        """The data file and its companions, which the reader also needs."""
         return (self.file, *self.companions)
 
     def paths(self) -> list[Path]:
@@ -46,13 +46,16 @@ class Source:
         return all(isinstance(file, Path) or is_local(file) for file in self.files)
 
     def validate(self) -> "ValidationResult":
-        """Read and validate the file."""
+        """Read and validate the file; return its items and findings."""
         from tiltmeter.datasets.readers import validate_file
 
         return validate_file(self.paths()[0], self.format, self.language)
 
     def load(self) -> "ValidationResult":
-        """Read the file; raise an error if it is invalid, unless it is an upstream file, which users cannot correct."""
+        """Read and validate the file; return its items and findings.
+
+        Raise a DataError if the file has errors, unless it is an upstream file, which users cannot correct.
+        """
         result = self.validate()
         if not isinstance(self.file, UpstreamFile):
             result.accept()
@@ -113,7 +116,7 @@ class Dataset:
 
     @property
     def has_stated_licence(self) -> bool:
-        """Whether all files have a licence; otherwise their texts are not written to other files."""
+        """Whether a licence is stated for all files; if not, texts of the data set are not written to other files."""
         return all(isinstance(file, Path) or file.licence_stated for file in self.files)
 
     def select(self, part: str | None = None, languages: Iterable[str] = ()) -> tuple[Source, ...]:

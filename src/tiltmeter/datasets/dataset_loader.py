@@ -44,7 +44,7 @@ def get_dataset(name: str) -> Dataset:
     if name not in DATASETS:
         if (Path(name) / PUBLISHED_ITEMS).is_file():
             raise UsageError(
-                f"There is no data set {name!r}; for the folder of that name, write {name}/ with the slash."
+                f"There is no data set {name!r}; to use the folder of this name, write {name}/ with a slash at the end."
             )
         known = ", ".join(DATASETS)
         suggestion = suggest_name(name, DATASETS)
@@ -72,14 +72,14 @@ def load_file(path: Path | str) -> list[Item]:
 
 
 def load_spec(spec: Spec) -> list[Item]:
-    """Return the items that a specification selects, grouped by language."""
+    """Return the items that a specification such as `stereoset:en,de` selects, grouped by language."""
     return [item for result in load_with_findings(spec) for item in result.items]
 
 
 def load_with_findings(spec: Spec) -> "list[ValidationResult]":
     """Return the validation results of the files that a specification selects, with only the selected items.
 
-    Raise an error if a file of the user is invalid. In released files, rows with errors are omitted.
+    Raise an error if a file of the user is invalid. In the released files of a data set, rows with errors are omitted.
     """
     if spec.path is None:
         known = get_dataset(spec.name)
@@ -114,7 +114,7 @@ def allows_text_export(name: str) -> bool:
 
 
 def explain_missing_texts(name: str) -> str:
-    """Return why runs and reports do not contain the texts of a data set."""
+    """Return a sentence that says why runs and reports do not contain the texts of a data set."""
     return f"The texts of {name} are left out, because its repository states no licence."
 
 
@@ -128,7 +128,7 @@ def reject_text_export(name: str) -> None:
 
 
 def _load_sources(sources: Sequence[Source], part: str | None) -> "list[ValidationResult]":
-    """Load files and keep only the items of a part; raise an error if no file has a usable item."""
+    """Return the validation results of files, with only the items of a part; raise an error if no item is usable."""
     results = [source.load() for source in sources]
     if results and not any(result.items for result in results):
         results[0].accept()

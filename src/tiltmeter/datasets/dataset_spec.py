@@ -11,7 +11,7 @@ from tiltmeter.text_files import expand_home
 
 # The file with the items in a folder written by `tiltmeter make publish`.
 PUBLISHED_ITEMS = "items.jsonl"
-# Maps each edition of GEST to the name of its data set.
+# Maps each edition (published version) of GEST to the name of its data set.
 EDITIONS = {"1.0": "gest-1.0", "1.1": "gest"}
 
 
@@ -29,7 +29,7 @@ class Spec:
 
 
 def parse_spec(text: str) -> Spec:
-    """Parse a specification; loading checks whether the data set, part and languages exist.
+    """Parse a specification. Whether the data set, part and languages exist is checked later, when they are loaded.
 
     >>> parse_spec("stereoset/intrasentence:de,fr")
     Spec(name='stereoset', part='intrasentence', languages=('de', 'fr'), path=None)
@@ -56,7 +56,7 @@ def parse_spec(text: str) -> Spec:
 
 
 def with_edition(texts: Sequence[str], edition: str | None) -> list[str]:
-    """Replace `gest` in specifications by the data set of an edition of GEST; None changes nothing.
+    """Return specifications in which an edition (version) of GEST replaces `gest`; `edition=None` changes nothing.
 
     >>> with_edition(["gest/template-3:en", "stereoset"], "1.0")
     ['gest-1.0/template-3:en', 'stereoset']

@@ -31,7 +31,7 @@ class LengthStatistics:
         return self.total / self.sentences
 
     def to_dict(self) -> dict[str, Any]:
-        """Return JSON values."""
+        """Return the statistics as a dictionary of JSON values."""
         numbers = {"total": self.total, "per_sentence": self.mean, "shortest": self.shortest}
         return numbers | {"median": self.median, "longest": self.longest}
 
@@ -41,8 +41,9 @@ class PortionStatistics:
     """Statistics of the items of one part and language.
 
     `contexts` is the number of different contexts, or of different first sentences if items have no context. `subject`
-    is the attribute that names the subject of an item; `per_subject` maps its values to numbers of items. `groups` maps
-    other attributes to the numbers of items with each value.
+    is the attribute that names the subject of an item, such as `target`; `per_subject` maps its values to numbers of
+    items. `groups` maps each other attribute to a mapping from its values to numbers of items. `words` and `pieces` are
+    the lengths of sentences in words and in tokens. `words` is None if words cannot be counted; `note` has the reason.
     """
 
     part: str
@@ -58,7 +59,7 @@ class PortionStatistics:
     note: str = ""
 
     def to_dict(self) -> dict[str, Any]:
-        """Return JSON values."""
+        """Return the statistics and the facts about the language as a dictionary of JSON values."""
         return {
             "part": self.part,
             "language": self.language,
@@ -75,7 +76,7 @@ class PortionStatistics:
 
 
 def describe_items(items: Iterable[Item], count_pieces: CountPieces | None = None) -> list[PortionStatistics]:
-    """Compute statistics for each part and language, in the order in which they occur; `count_pieces` counts tokens."""
+    """Return the statistics of each part and language, in order of occurrence; `count_pieces` counts tokens."""
     groups: dict[tuple[str, str], list[Item]] = {}
     for item in items:
         groups.setdefault((get_item_form(item).part_of(item) or "", item.language), []).append(item)
@@ -83,7 +84,7 @@ def describe_items(items: Iterable[Item], count_pieces: CountPieces | None = Non
 
 
 def list_sentences(item: Item) -> list[str]:
-    """Return the sentences of an item as a model reads them: contexts with filled BLANK, and all other sentences."""
+    """Return the sentences of an item as a model reads them; each word of the item replaces BLANK in the context."""
     form = get_item_form(item)
     texts = form.translatable(item)
     by_type: dict[str, list[str]] = {"context": [], "word": [], "sentence": []}

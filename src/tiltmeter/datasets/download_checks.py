@@ -12,9 +12,10 @@ _ERROR_FIELDS = {"message", "documentation_url", "status", "error", "errors", "c
 
 
 def detect_wrong_page(path: Path, *, known: bool) -> str | None:
-    """Return a description of the content if a file is not data; None if the file may be data.
+    """Return a description of the content if a downloaded file is not data, for example a login page; otherwise None.
 
-    If `known` is false (no hash of the file is known), the content must also match the format of the file name.
+    `known` is true if the hash of the file is known. If it is not known, the content must also match the suffix of the
+    file name.
     """
     with path.open("rb") as file:
         content = file.read(_HEAD_BYTES if known else -1)
@@ -29,7 +30,7 @@ def detect_wrong_page(path: Path, *, known: bool) -> str | None:
 
 
 def _detect_wrong_format(content: bytes, suffix: str) -> str | None:
-    """Return a description of the content if it does not have the format of the suffix."""
+    """Return a description of the content if it does not have the format of the suffix; otherwise None."""
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError:
@@ -40,7 +41,7 @@ def _detect_wrong_format(content: bytes, suffix: str) -> str | None:
     if suffix in (".csv", ".tsv"):
         delimiter = "\t" if suffix == ".tsv" else ","
         return None if len(lines) > 1 and delimiter in lines[0] else "not a table"
-    if suffix == ".txt":  # text files without a known hash are predictions, one number per line
+    if suffix == ".txt":  # all text files without a known hash contain predictions, one number per line
         return None if all(map(_is_number, text.split())) else "not a list of numbers"
     return None
 

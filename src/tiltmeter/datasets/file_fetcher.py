@@ -31,7 +31,7 @@ class UnavailableFileError(DownloadError):
 
 
 def fetch_file(file: UpstreamFile, show: ShowProgress = show_download, *, dataset: str = "") -> Path:
-    """Return the local path of `file`, with a verified hash; download the file if necessary.
+    """Return the local path of an upstream file after verifying its hash; download the file if necessary.
 
     If `TILTMETER_MIRROR` is a folder, its files are used directly. If it is an http(s) address, files are downloaded
     from there instead of GitHub.
@@ -78,7 +78,7 @@ def _build_service_url(file: UpstreamFile) -> str:
 
 
 def _has_expected_hash(path: Path, file: UpstreamFile) -> bool:
-    """Return whether a file exists and has the expected hash; if no hash is known, whether it may be data."""
+    """Return whether a file exists and has the expected hash; if no hash is known, check only that it may be data."""
     if not path.is_file():
         return False
     pin = get_expected_pin(file)

@@ -17,6 +17,7 @@ class FileHashes(NamedTuple):
     git_blob: str
 
 
+# The hashes that were computed inside `cache_hashes`; None outside.
 _known: ContextVar[dict[Path, FileHashes] | None] = ContextVar("_known", default=None)
 
 

@@ -10,7 +10,7 @@ from tiltmeter.forms import get_forms
 Severity = Literal["error", "warning"]
 
 _ERRORS = {
-    "bad-controls": "not a table of controls, or a file without its companion file",
+    "bad-controls": "not a table of control pairs, or a file without its companion file",
     "bad-csv": "a row that does not have the columns of the header, or a file that is not CSV",
     "bad-encoding": "not UTF-8",
     "bad-geneval": "not a line of MT-GenEval, or a file without its reference files",
@@ -24,9 +24,9 @@ _ERRORS = {
     "empty-text": "a text that is empty or consists of spaces",
     "missing-column": "a missing column that the format needs",
     "missing-field": "a missing field that the item needs",
-    "mixed-forms": "an item of another form than the first item",
+    "mixed-forms": "an item whose form (type) differs from the form of the first item",
     "no-items": "a file without items",
-    "unknown-form": "a line whose keys match no form",
+    "unknown-form": "a line whose keys match no form (type) of items",
     "unknown-part": "a part that the form does not have",
     "wrong-type": "a value of the wrong type",
 }
@@ -34,7 +34,7 @@ _ERRORS = {
 _WARNINGS = {
     "bad-bias-type": "an invalid bias type, read as other",
     "control-character": "an invisible or unassigned character",
-    "direction-differs": "a direction that differs from the English file of the same pairs",
+    "direction-differs": "a direction that differs from the direction of the same pair in the English file",
     "decomposed": "a text that is not in the Unicode normal form NFC; it is read in NFC",
     "half-pair": "a pair with a missing sentence; it is left out",
     "odd-space": "a double space, or a space that is not U+0020",
@@ -42,7 +42,7 @@ _WARNINGS = {
     "unknown-field": "a field that the form does not have, perhaps misspelt",
 }
 
-# The codes of warnings, for all forms, that affect the interpretation of results; each form adds its own codes.
+# The codes of those warnings in `_WARNINGS` that affect the interpretation of results. Each form adds its own codes.
 _CHANGING_MEANING = ("control-character", "decomposed")
 
 
@@ -88,7 +88,7 @@ def get_severity(code: str) -> Severity:
 
 
 def changes_meaning(code: str) -> bool:
-    """Return whether a warning affects the interpretation of results; runs repeat such a warning.
+    """Return whether a warning affects the interpretation of results; runs on such items repeat this warning.
 
     >>> changes_meaning("identical-pair"), changes_meaning("unknown-field")
     (True, False)

@@ -29,7 +29,8 @@ _PROMPT = re.compile(
     r"""(?:the\ )?(?:(?P<masculine>he|man)|(?P<feminine>she|woman))(?:\ said)?:?\ ["“]?(?P<sentence>.+?)["”]?""",
     re.IGNORECASE | re.VERBOSE,
 )
-# Direct speech is in quotation marks of one of the nine languages (the closing mark may be missing) or after a colon.
+# Direct speech is in quotation marks of one of the nine Slavic languages of GEST (the closing mark may be missing), or
+# after a colon.
 _SPEECH = tuple(map(re.compile, ('["„“«»](.+)["“”«»]', '["„“«»](.+)', ": (.+)")))
 _FINAL_MARKS = (".", "?", "!")
 
@@ -45,7 +46,7 @@ class BuiltPairs:
 def build_pairs(
     translations: Iterable[tuple[str, str]], sentences: Sequence[GestItem], language: str, translator: str = ""
 ) -> BuiltPairs:
-    """Build pairs from translations of GEST sentences: each sentence alone, and in a prompt for the other gender.
+    """Build pairs from (source, translation) rows of GEST sentences, each alone and in a prompt for the other gender.
 
     >>> sentence = GestItem("0", "en", 9, "I was sure.")
     >>> made = [("I was sure.", "Bol som si istá."), ('She said: "I was sure."', "Povedala: „Bola som si istá.“")]
@@ -81,7 +82,7 @@ def build_pairs(
 def list_prompted_pairs(
     translations: Iterable[tuple[str, str]], sentences: Sequence[GestItem], language: str
 ) -> Iterator[tuple[str, str]]:
-    """Yield the (masculine, feminine) translations of each sentence for all prompts, without filtering the pairs."""
+    """Yield (masculine, feminine) translations: for each sentence, one pair per prompt; the pairs are not filtered."""
     alone, prompted = _group_by_sentence(translations, sentences)
     for sentence, plain in alone.items():
         gender = find_speaker_gender(plain, language)
@@ -93,9 +94,10 @@ def list_prompted_pairs(
 def _group_by_sentence(
     translations: Iterable[tuple[str, str]], sentences: Sequence[GestItem]
 ) -> tuple[dict[str, str], dict[str, dict[str, list[str]]]]:
-    """Return two mappings from sentences: to the translation of the sentence alone, and to prompted translations.
+    """Return two dictionaries whose keys are English sentences.
 
-    Prompted translations are grouped by the gender of the prompt.
+    The values of the first are the translations of the sentence alone. The values of the second map the gender of a
+    prompt to the translations of the sentence in prompts of this gender.
     """
     known = {sentence.sentence for sentence in sentences}
     alone: dict[str, str] = {}
@@ -135,7 +137,7 @@ def make_pair(plain: str, prompted: Mapping[str, Sequence[str]], language: str) 
 
 
 def extract_quoted_speech(translation: str, sentence: str) -> str:
-    """Return the direct speech in the translation of a prompt, with the final punctuation of the English sentence.
+    """Return the direct speech in the translation of a prompt; if it has no final mark, add that of the sentence.
 
     >>> extract_quoted_speech("Žena povedala: „Som doma“.", "I am at home.")
     'Som doma.'

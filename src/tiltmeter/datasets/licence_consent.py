@@ -16,7 +16,7 @@ MARK = "used-without-licence"
 
 
 def format_notice(repository: str) -> str:
-    """Return the notice about a repository without a licence."""
+    """Return the notice to users of a repository that states no licence."""
     return (
         f"{repository} states no licence. Its files are for use on this machine, where the law allows it; do not "
         "redistribute them. Tiltmeter leaves their texts out of runs, reports and all other files that it writes."
@@ -24,7 +24,7 @@ def format_notice(repository: str) -> str:
 
 
 def accept_notice(file: UpstreamFile) -> None:
-    """Store the consent of the user for the repository of a file."""
+    """Store the user's consent to use the files of a repository without a licence; `file` is one of these files."""
     write_text(_get_consent_folder(file) / MARK, format_notice(file.repository) + "\n")
 
 
@@ -44,7 +44,7 @@ def reject_unaccepted(file: UpstreamFile, dataset: str) -> None:
 
 @cache
 def show_notice(repository: str) -> None:
-    """Print the notice to standard error, once per repository."""
+    """Print the notice about a repository without a licence to standard error, once per process."""
     print(format_notice(repository), file=sys.stderr)
 
 

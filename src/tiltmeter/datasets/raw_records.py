@@ -14,8 +14,8 @@ from tiltmeter.forms import Fields, Item, Problem, detect_form, get_forms
 class RawRecord:
     """The values of one row of a file.
 
-    `values` is None if the row could not be parsed; `problems` then has the reason. `names` maps fields to their names
-    in the file if these differ, for example `{"more": "A_x"}`.
+    `row` is the location in the file, such as "line 3". `values` is None if the row could not be parsed; `problems`
+    then has the reason. `names` maps fields to their names in the file if these differ, for example `{"more": "A_x"}`.
     """
 
     row: str
@@ -25,7 +25,7 @@ class RawRecord:
 
 
 class BrokenFileError(Exception):
-    """The whole file is unreadable."""
+    """A whole file cannot be read; `problem` contains the code of the finding and the reason."""
 
     def __init__(self, code: str, message: str) -> None:
         super().__init__(message)

@@ -18,7 +18,7 @@ from tiltmeter.text_files import read_text
 
 
 def get_expected_pin(file: UpstreamFile) -> Pin:
-    """Return the expected hash of a file: the known hash, or the recorded hash, or else a pin without a hash."""
+    """Return the hash of a file from Tiltmeter, otherwise the recorded hash, otherwise a pin without a hash."""
     return file.pin if file.pin.is_hash else read_recorded_pin(file) or file.pin
 
 
@@ -29,7 +29,7 @@ def get_record_path(file: UpstreamFile) -> Path:
 
 
 def read_recorded_pin(file: UpstreamFile) -> Pin | None:
-    """Return the recorded hash of a file; None if no hash is recorded."""
+    """Return the hash that was recorded at the first download of a file; None if no hash is recorded."""
     path = get_record_path(file)
     if not path.is_file():
         return None
@@ -40,7 +40,7 @@ def read_recorded_pin(file: UpstreamFile) -> Pin | None:
 
 
 def record_hash(file: UpstreamFile, path: Path) -> None:
-    """Record the hash of a file without a known hash, unless the cache is read-only."""
+    """Record the hash of a file if Tiltmeter contains no hash of it; do nothing if the cache cannot be written."""
     if not file.pin.is_hash and read_recorded_pin(file) is None:
         with suppress(UsageError):
             write_text(get_record_path(file), f"{compute_hashes(path).sha256}  {path.name}\n")
@@ -48,7 +48,7 @@ def record_hash(file: UpstreamFile, path: Path) -> None:
 
 
 def list_unpinned_files() -> Iterator[tuple[UpstreamFile, Path | None]]:
-    """Yield the files without a known hash, each with its local path; the path is None if the file is not here."""
+    """Yield the files whose hash is not part of Tiltmeter, each with its local path; None if there is no local file."""
     mirror = get_mirror()
     for repository in load_repositories().values():
         for file in repository.files.values():

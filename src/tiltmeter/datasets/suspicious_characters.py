@@ -18,7 +18,7 @@ def find_suspicious_characters(field: str, text: str) -> Iterator[Problem]:
     ['outer-space', 'odd-space']
     """
     if text != text.strip():
-        yield Problem("outer-space", field, "there is space before or after the text")
+        yield Problem("outer-space", field, "has spaces before or after the text")
     if text.isprintable() and "  " not in text:
         return  # fast path for most texts
     if odd := _ODD_SPACE.search(text.strip()):

@@ -1,4 +1,6 @@
-"""Upstream files: pinned to a commit, verified by a hash, downloaded by the user, and never part of the package.
+"""Upstream files: files of public repositories, pinned to a commit and verified by a hash.
+
+The user downloads these files; they are never part of the package.
 
 `repositories/` has a TOML file for each repository. Its table `files` maps a path to a hash and, if known, the size in
 bytes. The hash is the SHA-256 of the content (sha256) or the git blob id (git-blob). "commit" means that no hash is
@@ -79,7 +81,7 @@ class Repository:
 
 @cache
 def load_repositories() -> dict[str, Repository]:
-    """Return a mapping from `owner/name` to each pinned repository."""
+    """Return the repositories whose files are pinned, as a mapping from `owner/name` to the repository."""
     folder = files("tiltmeter.datasets").joinpath("repositories")
     pinned = sorted((file for file in folder.iterdir() if file.name.endswith(".toml")), key=lambda file: file.name)
     repositories = [_build_repository(**tomllib.loads(file.read_text(encoding="utf-8"))) for file in pinned]

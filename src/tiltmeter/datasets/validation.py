@@ -40,7 +40,10 @@ class ValidationResult:
 
 
 def validate_records(file: str, records: Iterable[RawRecord]) -> ValidationResult:
-    """Build items from records; check each item, find duplicates, and check that all items have the same form."""
+    """Build items from the records of a file; return the usable items and all findings.
+
+    Each item is checked alone. Duplicates, and items of different forms, are also found.
+    """
     result = ValidationResult(file, [], [])
     seen: dict[object, str] = {}
     shared: dict[object, tuple[object, str]] = {}
@@ -106,9 +109,9 @@ def _find_duplicates(item: Item, form: Form[Any], row: str, seen: dict[object, s
 def _find_mismatches(
     item: Item, form: Form[Any], row: str, shared: dict[object, tuple[object, str]]
 ) -> Iterator[Problem]:
-    """Yield a problem for each shared value that differs from its first occurrence.
+    """Yield a problem for each value that should be the same in several items (see `Form.same`) but is not.
 
-    `shared` maps the key of a shared value to its first value and row.
+    `shared` maps the key of such a value to the value and the row of its first occurrence.
     """
     for same in form.same(item):
         value, first = shared.setdefault((same.code, same.field, item.language, same.key), (same.value, row))

@@ -4,9 +4,9 @@ from tiltmeter.datasets.builtin_datasets.upstream_entry import AMERICAN, BINARY,
 from tiltmeter.datasets.dataset_definition import Dataset
 
 CONTROLS = ("crows-antistereotype", "crows-negation")
-_FEW = "with so few pairs, only large differences are detectable"
-# The reason why a data set about the same groups is a control.
-_REVERSED = "a model that follows stereotypes would reverse its preference, a model that prefers a group would not"
+_FEW = "the number of pairs is small, so only large differences are detectable"
+# The reason why a data set about the same groups with other statements is a control.
+_REVERSED = "a model that follows stereotypes would reverse its preference, but a model that prefers a group would not"
 
 
 ENTRIES: tuple[Dataset, ...] = (
@@ -44,9 +44,9 @@ ENTRIES: tuple[Dataset, ...] = (
         "CrowS-Pairs in Dutch, with the same pairs in French and English",
         (
             FAULTY,
-            "in 313 Dutch pairs the direction differs from the English pair, because the column is shifted by up to 16 "
-            "rows; it is used for groups only",
-            "the French pair 129 has only one sentence and is left out; 379 has the same sentence twice",
+            "in 313 Dutch pairs, the direction differs from the English pair, because the column of directions is "
+            "shifted by up to 16 rows; the direction is used only to group pairs",
+            "French pair 129 has only one sentence and is left out; French pair 379 has the same sentence twice",
             "34 Dutch and 57 French pairs have a different bias type than the English ones",
         ),
         [
@@ -61,11 +61,12 @@ ENTRIES: tuple[Dataset, ...] = (
         "shijing001/bayes_factor_bias_detection",
         "crows-pairs-french",
         "pairs",
-        "CrowS-Pairs in French with 210 additional pairs, and the revised English pairs: the set of lm-eval",
+        "CrowS-Pairs in French with 210 additional pairs, and the revised English pairs, as used by lm-eval",
         (
             FAULTY,
-            "from a copy in the repository of others, because the repository of the authors is not on GitHub",
-            "the French pair 129 has only one sentence and is left out; 59, 379 and 388 have the same sentence twice",
+            "the files are a copy in a repository of other authors, because the original repository is not on GitHub",
+            "French pair 129 has only one sentence and is left out; French pairs 59, 379 and 388 have the same "
+            "sentence twice",
             "141 pairs have a different bias type in French than in English",
         ),
         [
@@ -83,7 +84,8 @@ ENTRIES: tuple[Dataset, ...] = (
             AMERICAN,
             FAULTY,
             BINARY,
-            "the Russian sentences have spaces before punctuation marks, which is unusual for models",
+            "the Russian sentences have spaces before punctuation marks, which is unusual in the training texts of "
+            "models",
         ),
         [
             ("ja", None, "crows-json", "translated_data/japanese.json"),
@@ -116,7 +118,7 @@ ENTRIES: tuple[Dataset, ...] = (
         "kinit-sk/bias-methodology",
         "crows-negation",
         "pairs",
-        "59 gender pairs of CrowS-Pairs with negated statements, seven of them in two versions: a control",
+        "59 gender pairs of CrowS-Pairs with negated statements, seven of the pairs in two versions: a control",
         (AMERICAN, BINARY, _FEW),
         [("en", None, "crows-controls", "data/crows_negation.csv")],
         companions=lambda _path: ("data/crows_revised.csv",),
@@ -127,11 +129,11 @@ ENTRIES: tuple[Dataset, ...] = (
         "kinit-sk/bias-methodology",
         "slovak-gender",
         "pairs",
-        "223 Slovak gender stereotypes, about the stereotyped gender and about the other one",
+        "223 Slovak pairs: a gender stereotype about the stereotyped gender, and about the other gender",
         (
             BINARY,
-            "its authors exclude 81 pairs that they marked as competence or misogynistic; the view subtype shows both "
-            "groups",
+            "its authors exclude 81 pairs that they marked as competence or misogynistic; the view `subtype` shows the "
+            "excluded and the other pairs",
             "seven pairs occur twice",
         ),
         [("sk", None, "slovak-gender", "data/slovak_gender.csv")],
@@ -142,7 +144,7 @@ ENTRIES: tuple[Dataset, ...] = (
         "kinit-sk/bias-methodology",
         "slovak-antistereotype",
         "pairs",
-        "the pairs of slovak-gender with the opposite stereotype: a control",
+        "the pairs of the data set slovak-gender with the opposite stereotype: a control",
         (BINARY,),
         [("sk", None, "slovak-gender-control", "data/slovak_gender.csv")],
         items={"sk": 223},
@@ -158,7 +160,7 @@ ENTRIES: tuple[Dataset, ...] = (
             "freeform_prof_stereotype are also in freeform_family_full and freeform_prof_full",
             "the subtype lgbtq: freeform_gendergap tests inclusive spellings, not stereotypes; its authors exclude it "
             "from their total",
-            "the pairs about LGBTQ people were not validated by other people",
+            "the pairs about LGBTQ people were not checked by a second person",
             "pair 2161 has the same sentence twice",
         ),
         [("ru", None, "rubia-tsv", "rubia.tsv")],

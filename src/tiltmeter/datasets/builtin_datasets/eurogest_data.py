@@ -69,10 +69,10 @@ ENTRIES: tuple[Dataset, ...] = (
         (
             BINARY,
             _TRANSLATED,
-            "the sentences depend on the language: few Slavic sentences do not show the gender, so a stereotype may "
-            "have only four",
-            "the speaker is named by a pronoun, but by a noun in ca el es et fi gl hu it tr, where *he said* does not "
-            "have a word that distinguishes it from *she said*",
+            "each language has other sentences: few Slavic sentences do not show the gender of the speaker, so a "
+            "stereotype may have only four sentences",
+            "the speaker is named by a pronoun, as in *he said*; in ca el es et fi gl hu it tr, the speaker is named "
+            "by a noun, as in *the man said*, because *he said* has no word that distinguishes it from *she said*",
         ),
         (
             (language, None, "eurogest-sentences", "data/gest_translations_gender_insensitive.csv")
@@ -90,7 +90,8 @@ ENTRIES: tuple[Dataset, ...] = (
         (
             BINARY,
             _TRANSLATED,
-            "German has no pair for stereotype 12 and Maltese none for 8; both have fewer than a hundred pairs",
+            "German has no pair for stereotype 12, and Maltese has no pair for stereotype 8; both languages have fewer "
+            "than a hundred pairs",
             "pairs that differ in more than one word, or in words with different first letters, are not used",
             "the pairs used for a masked model depend on its tokenizer",
         ),

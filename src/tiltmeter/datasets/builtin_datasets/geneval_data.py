@@ -6,8 +6,8 @@ from tiltmeter.datasets.geneval_files import list_reference_names
 from tiltmeter.forms.geneval import CONTEXT, PARTS, SENTENCES
 
 _LANGUAGES = ("ar", "de", "es", "fr", "hi", "it", "pt", "ru")
-# The number of items with context in each language. The files of ar, hi, pt and nl were not counted. In addition, every
-# language has 300 pairs of sentences.
+# The number of items with context in each language; the items of ar, hi, pt and nl were not counted. Each language in
+# this dictionary has 300 pairs of sentences in addition.
 _CONTEXTS = {"de": 1100, "es": 1096, "fr": 1099, "it": 1094, "ru": 1100}
 
 
@@ -24,9 +24,12 @@ ENTRIES: tuple[Dataset, ...] = (
         "MT-GenEval: sentences from Wikipedia about a person of known gender, for translation systems",
         (
             BINARY,
-            "a translation without a distinguishing word counts as correct; the coverage shows how many have one",
-            "in some items the incorrect reference has no distinguishing word, so no translation can be wrong",
-            "the files do not state the gender of a context; it is taken from the pronouns, and unknown in about 10%",
+            "a translation without a word that only one of the two references contains counts as correct; the measure "
+            "coverage gives the share of translations with such a word",
+            "in some items the incorrect reference has no word that distinguishes it from the correct reference, so no "
+            "translation can be wrong",
+            "the files do not state the gender of a context; it is taken from the pronouns of the context, and it is "
+            "unknown for about 10% of the contexts",
             "the first sentence of a counterfactual pair is from Wikipedia, the second is an edited version",
         ),
         (

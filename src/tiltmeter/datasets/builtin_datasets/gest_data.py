@@ -9,7 +9,7 @@ ENTRIES: tuple[Dataset, ...] = (
         "kinit-sk/gest",
         "gest",
         "gest",
-        "GEST, edition 1.1: 3,565 sentences for sixteen gender stereotypes, 244 of them corrected since 1.0",
+        "GEST, edition 1.1: 3,565 sentences for sixteen gender stereotypes; 244 sentences of edition 1.0 are corrected",
         (BINARY, "the published results are for edition 1.0"),
         [("en", None, "gest-csv", "data/gest_1.1.csv")],
         TEMPLATES,
@@ -32,8 +32,8 @@ ENTRIES: tuple[Dataset, ...] = (
         "sentences of GEST in nine Slavic languages, as said by a man and by a woman",
         (
             BINARY,
-            "machine translations, paired by rules: some pairs differ in more than gender",
-            "the pairs used depend on the tokenizer, so models are not compared on the same pairs",
+            "the pairs are machine translations, selected by rules: some pairs differ in more than gender",
+            "the pairs used for a model depend on its tokenizer, so models are not compared on the same pairs",
         ),
         (
             (language, None, "gest-pairs-csv", "data/gender_variants.csv")

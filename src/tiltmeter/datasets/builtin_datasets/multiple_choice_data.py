@@ -16,7 +16,7 @@ _ESBBQ = (
     *("Age", "DisabilityStatus", "Gender", "LGBTQIA", "Nationality", "PhysicalAppearance"),
     *("RaceEthnicity", "Religion", "SES", "SpanishRegion"),
 )
-_PLACEHOLDER = "the answer *unknown* is a placeholder in the files; it is replaced by one of five wordings"
+_PLACEHOLDER = "the files have a placeholder for the answer *unknown*; it is replaced by one of five wordings"
 
 
 def _build_spanish_dataset(name: str, language: str, title: str, items: int, left_out: int) -> Dataset:
@@ -74,7 +74,8 @@ ENTRIES: tuple[Dataset, ...] = (
             AMERICAN,
             _TEMPLATED,
             "16 rows in each language are left out, because both people are male or both are female",
-            "the released code counts every answer that names the stereotyped group as biased, for any question",
+            "the released code counts every answer that names the stereotyped group as biased, for negative and "
+            "non-negative questions",
         ),
         (
             (language, None, "mbbq-jsonl", f"data/{category}_{language}.jsonl")
@@ -90,7 +91,7 @@ ENTRIES: tuple[Dataset, ...] = (
         "mbbq-control",
         FORM,
         "the control set of MBBQ: the same questions about people who are only described by their first names",
-        (_TEMPLATED, "the choice of the stereotypical name of the two is arbitrary"),
+        (_TEMPLATED, "which of the two names counts as the stereotypical answer is arbitrary"),
         (
             (language, None, "mbbq-jsonl", f"data/{category}_control_{language}.jsonl")
             for language in _MBBQ_LANGUAGES
@@ -128,7 +129,8 @@ ENTRIES: tuple[Dataset, ...] = (
         (
             AMERICAN,
             BINARY,
-            "only 288 of 484 ambiguous items are different; the others are repetitions and form clusters with them",
+            "only 288 of the 484 ambiguous items are different; the other items repeat these items, and repeated items "
+            "form a cluster",
         ),
         "subset-1",
         "",

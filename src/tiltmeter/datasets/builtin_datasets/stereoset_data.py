@@ -13,7 +13,8 @@ ENTRIES: tuple[Dataset, ...] = (
         (
             FAULTY,
             AMERICAN,
-            "the translations were made without context: the target is missing from hundreds of contexts",
+            "texts were translated without their contexts: in hundreds of items, the translated context does not "
+            "contain the translated target",
             "the German intrasentence part has 2,103 of the 2,106 items",
         ),
         (
@@ -42,8 +43,8 @@ ENTRIES: tuple[Dataset, ...] = (
         (
             FAULTY,
             AMERICAN,
-            "each sentence was translated separately: only 779 of the 2,106 intrasentence items have the sentences of "
-            "their context with a word filled in, so complete sentences are scored (whole-sentence)",
+            "each sentence was translated separately: in only 779 of the 2,106 intrasentence items, the sentences are "
+            "the context with a word filled in, so complete sentences are scored (protocol whole-sentence)",
             "41 intersentence contexts and candidates still contain BLANK",
             "the targets have English names",
         ),

@@ -23,10 +23,10 @@ def build_upstream_dataset(
     control: tuple[str, ...] = (),
     why_control: str = "",
 ) -> Dataset:
-    """Build a data set from pinned files.
+    """Build a data set from the pinned files of a repository.
 
-    `companions` returns the paths of other files that the reader of a file needs. For `items`, `control` and
-    `why_control`, see `Dataset`.
+    `files` contains (language, part, format, path in the repository). `companions` is a function from the path of a
+    file to the paths of other files that the reader of this file needs. For the other parameters, see `Dataset`.
     """
     repo = load_repositories()[repository]
     sources = tuple(

@@ -12,9 +12,10 @@ ENTRIES: tuple[Dataset, ...] = (
         (
             BINARY + "; the 240 sentences with *they* count as neutral, and most languages have no neutral noun",
             "stereotypes are defined by American labour statistics",
-            "nouns are found by word alignment, which makes errors, and their gender by rules for some languages",
+            "nouns are found by word alignment, which makes errors; the gender of nouns is found by rules, which exist "
+            "for some languages only",
             "six sentences occur twice, and one has a double space",
-            "in some languages a masculine noun is also the usual word for a woman; it counts as wrong",
+            "in some languages, a masculine noun is also the usual word for a woman; for a woman, it counts as wrong",
         ),
         (("en", None, "winomt", "data/aggregates/en.txt"),),
         companions=lambda path: (path.replace("en.txt", "en_pro.txt"), path.replace("en.txt", "en_anti.txt")),

@@ -1,7 +1,7 @@
-"""Readers of file formats.
+"""Readers of the file formats of data sets, one module for each format or group of formats.
 
 The dictionary `READS` of each module maps the name of a format to a function. The function takes the path of a file and
-the language of its items, and returns raw records.
+the language of its items, and returns raw records (see `datasets.raw_records`).
 """
 
 from collections.abc import Callable, Iterator
@@ -23,5 +23,5 @@ FORMATS = tuple(_PARSERS)
 
 
 def validate_file(path: Path, format: str, language: str) -> ValidationResult:
-    """Read and validate a file in the given format."""
+    """Read and validate a file in the given format; return its items and findings."""
     return validate_records(str(path), _PARSERS[format](path, language))

@@ -13,7 +13,7 @@ POLARITIES = {"neg": "negative", "nonneg": "non-negative"}
 
 
 class RowError(Exception):
-    """No item can be built from a row; the code of the finding decides whether this is an error or a warning."""
+    """No item can be built from a row of a file; `code` decides whether this is reported as an error or a warning."""
 
     def __init__(self, code: str, field: str, message: str) -> None:
         super().__init__(message)
@@ -25,7 +25,10 @@ def convert_records(
     build: Callable[[Mapping[str, Any]], dict[str, object]],
     names: Mapping[str, str] | None = None,
 ) -> Iterator[RawRecord]:
-    """Yield the records with the values that `build` returns; a `RowError` becomes a problem of the record."""
+    """Yield records with new values: `build` computes them from the values of a row.
+
+    A `RowError` that `build` raises becomes a problem of the record. `names` are the names of fields in the file.
+    """
     for record in records:
         if record.values is None:
             yield record
@@ -37,7 +40,9 @@ def convert_records(
 
 
 def build_answer_values(texts: Sequence[object], unknown: int, stereotype: int, correct: object) -> dict[str, object]:
-    """Return the texts of the three answers by role; `unknown`, `stereotype` and `correct` are indices of `texts`.
+    """Return a dictionary from roles to answer texts, with the role of the correct answer under the key `correct`.
+
+    `unknown`, `stereotype` and `correct` are indices of `texts`, which are the three answers.
 
     >>> build_answer_values(["Ann", "Not known", "Bob"], unknown=1, stereotype=2, correct=1)["anti_stereotype"]
     'Ann'
@@ -55,9 +60,10 @@ def build_answer_values(texts: Sequence[object], unknown: int, stereotype: int, 
 
 
 def find_stereotyped_answer(stereotyped: Sequence[bool], unknown: int, *, negative: bool) -> int:
-    """Return the index of the stereotypical answer.
+    """Return the index of the stereotypical answer; `stereotyped` says which answers are about the stereotyped group.
 
-    For negative questions this answer is the stereotyped person, for non-negative questions the other person.
+    For a negative question, the stereotypical answer is the person of the stereotyped group. For a non-negative
+    question, it is the other person. `unknown` is the index of the answer "unknown".
 
     >>> find_stereotyped_answer([True, False, False], unknown=2, negative=False)
     1

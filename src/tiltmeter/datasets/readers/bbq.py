@@ -2,14 +2,15 @@
 
 In BBQ, the column `target_loc` of `analysis_scripts/additional_metadata.csv` gives the index of the stereotypical
 answer. The script of the authors uses this column, too, because the labels of the answers do not always match the
-stereotyped groups. `target_loc` already depends on the polarity of the question. 16 rows have no value in this column
-and are omitted. As in the script of the authors, items in which people have names form separate categories.
+stereotyped groups. `target_loc` already depends on whether the question is negative or non-negative. 16 rows have no
+value in this column and are omitted. As in the script of the authors, items in which people have names form separate
+categories.
 
 MBBQ has no metadata file. For a negative question, the stereotypical answer is the only person whose label is a
 stereotyped group; for a non-negative question, it is the other person. The groups F and M correspond to labels such as
-woman, meisje and erkek çocuk. In twelve Spanish rows, both people have the label `chico`; for these rows, the words of
-the answers are used. Items are numbered within their question, because the questions of Gender_identity have another
-order in Spanish.
+woman, meisje and erkek çocuk. In twelve Spanish rows, both people have the label `chico`; for these rows, the last
+words of the answers are used as labels. The id of an item contains its number within its question, because the
+questions of Gender_identity have another order in Spanish.
 """
 
 import csv
@@ -61,7 +62,7 @@ def read_json_rows(path: Path) -> Iterator[RawRecord]:
 
 
 def parse_bbq(path: Path, language: str) -> Iterator[RawRecord]:
-    """Return the records of a file of BBQ; the metadata file is also read."""
+    """Yield the records of a file of BBQ; the stereotypical answers are read from the metadata file."""
     targets = _read_targets(_find_metadata(path))
 
     def build(values: Mapping[str, Any]) -> dict[str, object]:
@@ -78,7 +79,7 @@ def parse_bbq(path: Path, language: str) -> Iterator[RawRecord]:
 
 
 def parse_mbbq(path: Path, language: str) -> Iterator[RawRecord]:
-    """Return the records of a file of MBBQ, or of its control set."""
+    """Yield the records of a file of MBBQ, or of the control set of MBBQ."""
     counts: Counter[str] = Counter()
 
     def build(values: Mapping[str, Any]) -> dict[str, object]:
@@ -122,7 +123,7 @@ def _find_unknown_label(values: Mapping[str, Any]) -> int:
 
 
 def _flag_stereotyped(values: Mapping[str, Any], unknown: int) -> list[bool]:
-    """Return for each answer whether the person belongs to a stereotyped group."""
+    """Return, for each of the three answers, whether the person in the answer belongs to a stereotyped group."""
     metadata = values.get("additional_metadata")
     groups = metadata.get("stereotyped_groups") if isinstance(metadata, dict) else None
     wanted = {_normalise_group(text) for text in parse_texts(groups, "additional_metadata.stereotyped_groups")}
@@ -140,14 +141,17 @@ def _normalise_group(label: str) -> str:
 
 
 def _find_metadata(path: Path) -> Path:
-    """Return the path of the metadata file: in its folder of the repository, or next to the data file."""
+    """Return the path of the metadata file: in `analysis_scripts` as in the repository, or next to the data file."""
     released = path.parent.parent / "analysis_scripts" / METADATA
     return released if released.is_file() else find_companion(path, METADATA, "missing-field")
 
 
 @lru_cache(maxsize=1)
 def _read_targets(path: Path) -> dict[tuple[str, str, str], tuple[int | None, bool]]:
-    """Map (category, example, question) to (index of the stereotypical answer, whether people have names)."""
+    """Return a dictionary from (category, example, question) to (stereotypical answer, whether people have names).
+
+    The stereotypical answer is its index; None if the metadata file does not name it.
+    """
     reader = csv.DictReader(io.StringIO(read_text(path), newline=""))
     try:
         columns, rows = list(reader.fieldnames or ()), list(reader)

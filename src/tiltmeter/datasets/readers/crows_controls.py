@@ -1,9 +1,10 @@
-"""Readers of controls for the gender pairs of CrowS-Pairs, and of a Slovak data set (both Pikuliak et al. 2023).
+"""Readers of control pairs for the gender pairs of CrowS-Pairs, and of Slovak pairs (both Pikuliak et al. 2023).
 
-A file of controls has one column for each gender pair of `crows_revised.csv`, in the order of that file. A column has
-the two sentences of the pair, followed by the two sentences of each of its one or two controls. Most cells are empty. A
-control is about the same groups as its pair, with the opposite stereotype or a negated statement. The first sentence of
-a control is about the group of the pair's more stereotypical sentence.
+A control pair is about the same groups as its original pair, with the opposite stereotype or a negated statement. The
+first sentence of a control pair is about the same group as the more stereotypical sentence of the original pair. A file
+of controls has one column for each gender pair of `crows_revised.csv`, in the order of that file. A column has the two
+sentences of the original pair, followed by the two sentences of each of its one or two control pairs. Most table cells
+are empty.
 
 The Slovak file has four sentences per row, with brackets around a word: the stereotype and its opposite about the
 stereotyped group, then the stereotype and its opposite about the other group.
@@ -23,7 +24,7 @@ _REVISED = "crows_revised.csv"
 
 
 def parse_controls(path: Path, language: str) -> Iterator[RawRecord]:
-    """Yield the controls in a file such as `crows_negation.csv`; the id of a pair's second control ends with /2."""
+    """Yield the control pairs in a file such as `crows_negation.csv`; ids of second control pairs end with /2."""
     revised = find_companion(path, _REVISED, "bad-controls")
     pairs = [record.values for record in parse_revised(revised, language) if record.values is not None]
     gender = [pair for pair in pairs if pair["bias_type"] == "gender"]
@@ -42,12 +43,12 @@ def parse_controls(path: Path, language: str) -> Iterator[RawRecord]:
 
 
 def parse_slovak(path: Path, language: str) -> Iterator[RawRecord]:
-    """Return the pairs of `slovak_gender.csv`: the stereotype about the stereotyped group and about the other group."""
+    """Yield the pairs of `slovak_gender.csv`: the stereotype about the stereotyped group and about the other group."""
     return _parse_slovak_pairs(path, language, "veta1", "veta3")
 
 
 def parse_slovak_control(path: Path, language: str) -> Iterator[RawRecord]:
-    """Return the controls of `slovak_gender.csv`: the opposite of the stereotype about the two groups."""
+    """Yield the control pairs of `slovak_gender.csv`: the opposite of the stereotype about each of the two groups."""
     return _parse_slovak_pairs(path, language, "veta2", "veta4")
 
 
@@ -57,7 +58,7 @@ def _parse_slovak_pairs(path: Path, language: str, more: str, less: str) -> Iter
 
     def complete(_number: int, values: dict[str, object]) -> dict[str, object]:
         direction = _DIRECTIONS.get(str(values.pop("gender")))
-        # The authors exclude rows that they marked as competence or misogynistic.
+        # The authors exclude these rows from their results.
         marked = [values.pop(name) for name in ("competence", "misogynistic")]
         values["subtype"] = "left out by its authors" if any(marked) else "kept by its authors"
         if direction:

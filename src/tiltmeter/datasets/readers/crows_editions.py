@@ -15,19 +15,19 @@ from tiltmeter.forms import Problem
 
 _COLUMNS = {"more": "sent_more", "less": "sent_less", "direction": "stereo_antistereo", "bias_type": "bias_type"}
 _BIAS_TYPES = {"autre": "other", "Race-color": "race-color"}
-# Values that belong to the column of directions, but that some files have in the column of bias types.
+# Directions that some files have in the column of bias types by mistake.
 _NO_TYPES = ("stereo", "antistereo")
 
 
 def parse_parallel(path: Path, language: str) -> Iterator[RawRecord]:
-    """Return the records of a file such as `crows_french.csv`, with a column `id`."""
+    """Yield the records of a file such as `crows_french.csv`; it has a column `id`."""
     return _read_edition(path, language, "id")
 
 
 def parse_dutch(path: Path, language: str) -> Iterator[RawRecord]:
     """Yield the records of `crows_dutch.csv`, with a warning if the direction differs from `crows_eng.csv`.
 
-    The encoding of the file is Mac Roman. Its column of directions is shifted by up to 16 rows.
+    The encoding of `crows_dutch.csv` is Mac Roman. Its column of directions is shifted by up to 16 rows.
     """
     english = find_companion(path, "crows_eng.csv", "bad-csv")
     directions = {r.values["id"]: r.values["direction"] for r in parse_parallel(english, "en") if r.values is not None}
@@ -41,12 +41,12 @@ def parse_dutch(path: Path, language: str) -> Iterator[RawRecord]:
 
 
 def parse_tab_separated(path: Path, language: str) -> Iterator[RawRecord]:
-    """Return the records of a tab-separated file such as `crows_pairs_FR_languagearc_contribution+210.csv`."""
+    """Yield the records of a tab-separated file such as `crows_pairs_FR_languagearc_contribution+210.csv`."""
     return _read_edition(path, language, "", delimiter="\t")
 
 
 def parse_revised(path: Path, language: str) -> Iterator[RawRecord]:
-    """Return the records of `crows_revised.csv`."""
+    """Yield the records of `crows_revised.csv`, the revised English pairs."""
     return _read_edition(path, language, "")
 
 
@@ -68,7 +68,7 @@ def _read_edition(
 
 
 def _normalise_record(record: RawRecord) -> RawRecord:
-    """Return the record with a uniform spelling of the bias type; `values` is None if a sentence is missing."""
+    """Return the record with a uniform spelling of the bias type; set `values` to None if a sentence is missing."""
     if record.values is None:
         return record
     missing = [side for side in ("more", "less") if not str(record.values[side]).strip()]

@@ -12,7 +12,7 @@ _KEYS = {"direction": "direction", "bias_type": "bias_type", **_NAMES}
 
 
 def parse(path: Path, language: str) -> Iterator[RawRecord]:
-    """Yield the records of a file such as `japanese.json`; ids are indices in the list and agree in all languages.
+    """Yield the records of a file such as `japanese.json`; a pair has the same id, its list index, in all languages.
 
     `bias_score` says how many of the five annotators of CrowS-Pairs found a bias in the English pair.
     """

@@ -10,13 +10,13 @@ from tiltmeter.datasets.readers.decoded_text import read_text
 from tiltmeter.forms import Problem
 
 Complete = Callable[[int, dict[str, object]], dict[str, object]]
-"""A function that takes the row index (from 0) and the values of a row, and returns the complete values of a record."""
+"""A function from the row index (from 0) and the fields that have a column to all fields of the record."""
 
 
 def read_rows(
     path: Path, *, delimiter: str = ",", decode: Callable[[Path], str] = read_text
 ) -> Iterator[tuple[str, list[str]]]:
-    """Yield (location, values) for each row of a CSV file that is not empty; a location is, for example, "line 3"."""
+    """Yield (location, values) for each non-empty row of a CSV file; a location is, for example, "line 3"."""
     # newline="" keeps line breaks inside quoted values.
     reader = csv.reader(io.StringIO(decode(path), newline=""), delimiter=delimiter, strict=True)
     try:
@@ -27,7 +27,7 @@ def read_rows(
 
 
 def read_header(rows: Iterator[tuple[str, list[str]]]) -> list[str]:
-    """Return the next row; an empty list at the end of the file."""
+    """Return the names of the columns, which are the next row; return an empty list at the end of the file."""
     return next((row for _, row in rows), [])
 
 
@@ -46,9 +46,9 @@ def read_records(
     delimiter: str = ",",
     decode: Callable[[Path], str] = read_text,
 ) -> Iterator[RawRecord]:
-    """Yield a record for each row.
+    """Yield a record for each row of a CSV file below the header.
 
-    `names` maps fields to columns. `complete` adds the missing fields. `decode` reads the text of the file.
+    `names` maps fields to columns. `complete` adds the fields that have no column. `decode` reads the text of the file.
     """
     rows = read_rows(path, delimiter=delimiter, decode=decode)
     header = read_header(rows)

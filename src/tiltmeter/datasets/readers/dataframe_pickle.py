@@ -18,7 +18,8 @@ from tiltmeter.text_files import read_bytes
 # The maximum size of a pickle in bytes, and its maximum number of operations. The published files have up to 3 MB and
 # 60,000 operations.
 _LARGEST, _MOST_OPERATIONS = 1 << 26, 3_000_000
-# Pickle operations with an index into the memo. They allocate memory up to this index.
+# Pickle operations that store an object at an index of the memo (a list of objects). They allocate memory up to the
+# index.
 _PLACES = ("PUT", "BINPUT", "LONG_BINPUT")
 _NOT_IN_FRAMES = ("NEXT_BUFFER", "READONLY_BUFFER", "PERSID", "BINPERSID")
 
@@ -70,7 +71,7 @@ class _Unpickler(pickle.Unpickler):
 def read_columns(path: Path) -> dict[str, list[object]]:
     """Return the columns of a pickled DataFrame, as a mapping from column name to values."""
     content = read_bytes(path, _LARGEST)
-    if not is_pinned(path):  # pinned files are safe, and the check takes longer than loading
+    if not is_pinned(path):  # files with a pinned hash are safe, and this check takes longer than loading
         _reject_excessive_memory(content)
     try:
         frame = _Unpickler(io.BytesIO(content)).load()
@@ -100,9 +101,9 @@ def _reject_excessive_memory(content: bytes) -> None:
 
 
 def _extract_columns(frame: Any) -> dict[str, list[object]]:
-    # The block manager contains the blocks and the labels of columns and rows. A block contains an array of values (one
-    # array row per column), the slice of its columns and the number of dimensions. The state of an array is (version,
-    # shape, dtype, order, elements).
+    # pandas stores a table as blocks of columns. The block manager contains the blocks and the labels of columns and
+    # rows. A block contains an array of values (one array row per column), the slice of its columns and the number of
+    # dimensions. The state of an array is (version, shape, dtype, order, elements).
     blocks, (labels, _rows) = frame.state["_mgr"].arguments
     names = _list_elements(labels.arguments[1]["data"])
     columns: dict[str, list[object]] = {}

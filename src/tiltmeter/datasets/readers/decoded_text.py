@@ -1,4 +1,4 @@
-"""Read the contents of files; errors become validation findings."""
+"""Read the contents of files; an unreadable file raises a BrokenFileError, which becomes a validation finding."""
 
 import codecs
 import json
@@ -19,7 +19,7 @@ def read_text(path: Path) -> str:
 
 
 def find_companion(path: Path, name: str, code: str) -> Path:
-    """Return the path of the file `name` in the folder of `path`; raise an error with `code` if it is missing."""
+    """Return the path of the file `name` in the folder of `path`; if it is missing, raise an error with this `code`."""
     companion = path.with_name(name)
     if not companion.is_file():
         raise BrokenFileError(code, f"needs the file {name} in the same folder")
@@ -37,7 +37,7 @@ def read_document(path: Path) -> Any:
 
 
 def read_mac_text(path: Path) -> str:
-    """Return the text of a file in Mac Roman in which some characters are UTF-8.
+    """Return the text of a file in which some characters are encoded in Mac Roman and the other characters in UTF-8.
 
     >>> import tempfile
     >>> with tempfile.NamedTemporaryFile() as file:

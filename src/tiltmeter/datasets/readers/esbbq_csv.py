@@ -1,8 +1,8 @@
-"""Reader of EsBBQ and CaBBQ.
+"""Reader of EsBBQ and CaBBQ, the Spanish and Catalan versions of BBQ.
 
-The third answer is the placeholder `unknown`, for which the authors accept nine wordings. Here, the number of the
-template selects one wording, so that there are three answers as in BBQ. The group of a person is the last word of the
-label; the column `question_type` must agree with the group.
+In the files, the third answer is the placeholder `unknown`, for which the authors accept nine wordings. This reader
+replaces it by one of five wordings, which the number of the template selects, so that there are three answers as in
+BBQ. The group of a person is the last part of the person's label; the column `question_type` must agree with the group.
 """
 
 from collections.abc import Iterator, Mapping
@@ -44,7 +44,7 @@ _NAMES = {"part": "context_condition", "polarity": "question_polarity", "bias_ty
 
 
 def parse(path: Path, language: str) -> Iterator[RawRecord]:
-    """Return the records of a file such as `Age.full.csv`."""
+    """Yield the records of a file such as `Age.full.csv`."""
     columns = {column: column for column in _COLUMNS}
     rows = read_records(path, columns, lambda _number, fields: fields)
     return convert_records(rows, lambda fields: _build_values(fields, language), _NAMES)

@@ -1,11 +1,11 @@
 """Readers of EuroGEST: the sentences of GEST in thirty languages, with one or two columns for each language.
 
-`…_insensitive.csv` has sentences that do not show the gender of the speaker. They are quoted in frames, with the words
-of `prompt_scaffolds.csv`: *he said* and *she said*, or *the man said* and *the woman said* in languages where *he said*
-does not differ from *she said*. `…_sensitive.csv` has sentences in the masculine and the feminine form; its header has
-two rows.
+`…_insensitive.csv` has sentences that do not show the gender of the speaker. Each sentence is quoted in two frames
+(carrier sentences that name a male or a female speaker), with the words of `prompt_scaffolds.csv`: *he said* and *she
+said*, or *the man said* and *the woman said* in languages where *he said* does not differ from *she said*.
+`…_sensitive.csv` has sentences in the masculine and the feminine form; its header has two rows.
 
-Ids are row numbers and agree in all languages.
+Ids are row numbers; translations of the same sentence have the same id in all languages.
 """
 
 import re
@@ -45,7 +45,10 @@ _STEREOTYPE = re.compile(r"([0-9]{1,2})(\.0)?")
 
 
 def parse_sentences(path: Path, language: str) -> Iterator[RawRecord]:
-    """Yield the sentences that do not show the speaker's gender, without final punctuation, with their frames."""
+    """Yield records of the sentences that do not show the speaker's gender, without final punctuation.
+
+    Each record also contains two frames: carrier sentences that quote the sentence, as said by a man and by a woman.
+    """
     male, female = _select_frames(path, language)
     column = "GEST_sentence" if language == "en" else _get_language_name(language)
     rows = read_rows(path)
@@ -62,7 +65,7 @@ def parse_sentences(path: Path, language: str) -> Iterator[RawRecord]:
 
 
 def parse_pairs(path: Path, language: str) -> Iterator[RawRecord]:
-    """Yield the pairs of a masculine and a feminine sentence in a language."""
+    """Yield records of the pairs of a masculine and a feminine sentence in a language."""
     rows = read_rows(path)
     header, _second_header = read_header(rows), read_header(rows)
     name = _get_language_name(language)
@@ -82,14 +85,17 @@ def parse_pairs(path: Path, language: str) -> Iterator[RawRecord]:
 
 
 def _build_common_fields(values: list[str], header: list[str]) -> dict[str, object]:
-    """Return id and stereotype; a stereotype that is not a number stays unchanged, so that validation reports it."""
+    """Return the fields `id` and `stereotype`; an invalid stereotype stays unchanged, so that validation reports it."""
     stereotype = values[header.index("stereotype_number")]
     match = _STEREOTYPE.fullmatch(stereotype)
     return {"id": values[0], "stereotype": int(match[1]) if match else stereotype}
 
 
 def _select_frames(path: Path, language: str) -> tuple[str, str]:
-    """Return the frames of a language with pronouns, or with nouns if the frames with pronouns have a problem."""
+    """Return the masculine and the feminine frame (carrier sentence) of a language.
+
+    The speaker is a pronoun, or a noun if the frames with pronouns have a problem.
+    """
     name = _get_language_name(language)
     rows = read_rows(find_companion(path, SCAFFOLDS, "missing-field"))
     header = read_header(rows)

@@ -27,7 +27,7 @@ _BAD = "bad-geneval"
 
 
 def parse(path: Path, language: str) -> Iterator[RawRecord]:
-    """Yield the records of a file of English sources and of the reference files in its folder."""
+    """Yield the records of a file of English sources; the two reference files in its folder are also read."""
     if match := _SENTENCES.fullmatch(path.name):
         yield from _parse_sentences(path, language, match[1])
     elif _CONTEXT.fullmatch(path.name):
@@ -39,7 +39,7 @@ def parse(path: Path, language: str) -> Iterator[RawRecord]:
 
 
 def detect_pronoun_gender(context: str) -> str:
-    """Return the gender of the pronouns in an English text; "unknown" without pronouns or with both genders.
+    """Return the gender of the pronouns in an English text; "unknown" if there are no pronouns or both genders.
 
     >>> detect_pronoun_gender("She sold her roses."), detect_pronoun_gender("She met him.")
     ('feminine', 'unknown')
@@ -92,7 +92,7 @@ def _parse_contexts(path: Path, language: str) -> Iterator[RawRecord]:
 
 
 def _read_parallel_lines(path: Path) -> Iterator[tuple[int, tuple[str, str, str]]]:
-    """Yield (line number from 1, lines of the source file and of its two reference files)."""
+    """Yield (line number, (source, correct reference, incorrect reference)) for each line; numbers start at 1."""
     paths = [path, *(find_companion(path, name, _BAD) for name in list_reference_names(path.name))]
     # Do not use splitlines(), because some lines contain U+0085 and similar characters.
     columns = [read_text(file).removesuffix("\n").split("\n") for file in paths]

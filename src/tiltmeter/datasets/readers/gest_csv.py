@@ -12,7 +12,7 @@ _PAIRS = {name: name for name in ("translator", "language", "original", "stereot
 
 
 def parse_sentences(path: Path, language: str) -> Iterator[RawRecord]:
-    """Return the records of a file such as `gest.csv`; ids are row numbers from 0."""
+    """Yield the records of a file such as `gest.csv`; ids are row numbers from 0."""
     return read_records(path, _SENTENCES, lambda number, values: _complete(number, values) | {"language": language})
 
 
@@ -24,7 +24,10 @@ def parse_pairs(path: Path, language: str) -> Iterator[RawRecord]:
 
 
 def _complete(number: int, values: dict[str, object]) -> dict[str, object]:
-    """Add the id and convert the stereotype to a number; an invalid stereotype stays, so that validation reports it."""
+    """Return the values with the id added and the stereotype as a number.
+
+    A stereotype that is not a number is kept, so that validation reports it.
+    """
     stereotype = values["stereotype"]
     if re.fullmatch("[0-9]{1,2}", str(stereotype)):
         stereotype = int(str(stereotype))

@@ -1,8 +1,9 @@
-"""Reader of GG-BBQ: a file for each condition, with the labels of the answers as the text of a Python dictionary.
+"""Reader of GG-BBQ, the German questions of BBQ about gender.
 
-For transgender people, the label is non_binary, but the stereotyped group is trans. The files do not name templates.
-Items with the same question are assumed to have the same template. The negative and the non-negative question about a
-context also have the same template; they follow each other in the file.
+There is a file for ambiguous and a file for disambiguated contexts. The labels of the answers are the text of a Python
+dictionary. For transgender people, the label is non_binary, but the stereotyped group is trans. The files do not name
+templates. Items with the same question are assumed to have the same template. The negative and the non-negative
+question about a context also have the same template; they follow each other in the file.
 """
 
 import json
@@ -29,7 +30,7 @@ _NAMES = {"part": "context_type", "polarity": "question_type"}
 
 
 def parse(path: Path, language: str) -> Iterator[RawRecord]:
-    """Return the records of a file such as `bbq_de_amb_test.jsonl`."""
+    """Yield the records of a file such as `bbq_de_amb_test.jsonl`."""
     negative: tuple[object, object] = (None, None)  # context and text of the last negative question
 
     def build(values: Mapping[str, Any]) -> dict[str, object]:

@@ -14,12 +14,15 @@ from tiltmeter.forms import Item, Problem, detect_form, get_item_form
 
 
 def read_jsonl(path: Path, language: str | None = None) -> list[Item]:
-    """Return the items of a JSONL file; `language` is the default for items without a language."""
+    """Return the items of a JSONL file; raise a DataError if it has errors.
+
+    `language` is the language of items that do not name a language.
+    """
     return validate_records(str(path), parse(path, language)).accept()
 
 
 def parse(path: Path, language: str | None = None) -> Iterator[RawRecord]:
-    """Yield the records of a JSONL file; empty lines are skipped."""
+    """Yield the records of a JSONL file; skip empty lines. `language` is the language of items that do not name one."""
     # Do not use splitlines(), which also splits at U+2028 and similar characters inside a text.
     for number, line in enumerate(read_text(path).split("\n"), start=1):
         if line.strip():

@@ -1,7 +1,8 @@
-"""Reader of KoBBQ: tab-separated files with the choices as a list and the biased answer as a text.
+"""Reader of KoBBQ, the Korean version of BBQ: tab-separated files with the three answers as a list.
 
-An id such as `age-001a-002-amb-bsd` has five parts: category, template with variant, people, condition, and whether the
-question is biased or counter-biased. In the file of all samples, ids have a sixth part: the order of the choices.
+The stereotypical answer is in the column `biased_answer`. An id such as `age-001a-002-amb-bsd` has five parts:
+category, template with variant, people, condition (ambiguous or disambiguated), and whether the question is biased or
+counter-biased. In the file of all samples, ids have a sixth part: the order of the answers.
 """
 
 import re
@@ -26,7 +27,7 @@ _ID = re.compile(r"(?P<category>\w+)-(?P<template>\d+)[a-z]-\w+-(?P<part>amb|dis
 
 
 def parse(path: Path, language: str) -> Iterator[RawRecord]:
-    """Return the records of `KoBBQ_test_samples.tsv` or `KoBBQ_all_samples.tsv`."""
+    """Yield the records of `KoBBQ_test_samples.tsv` or `KoBBQ_all_samples.tsv`."""
     columns = {column: column for column in _COLUMNS}
     rows = read_records(path, columns, lambda _number, fields: fields, delimiter="\t")
     return convert_records(rows, lambda fields: _build_values(fields, language))

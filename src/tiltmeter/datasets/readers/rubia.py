@@ -1,4 +1,4 @@
-"""Reader of RuBia, a tab-separated file of Russian pairs: a sentence with a stereotype, and one about another group."""
+"""Reader of RuBia, a tab-separated file of Russian pairs: a stereotype, and the sentence about another group."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,7 +10,7 @@ _NAMES = {"id": "", "more": "pro-trope", "less": "anti-trope", "bias_type": "dom
 
 
 def parse(path: Path, language: str) -> Iterator[RawRecord]:
-    """Return the records of `rubia.tsv`; a subtype begins with its domain, because two domains may have equal tasks."""
+    """Yield the records of `rubia.tsv`; a subtype is "domain: task type", because domains share names of task types."""
 
     def complete(_number: int, values: dict[str, object]) -> dict[str, object]:
         return values | {"language": language, "subtype": f"{values['bias_type']}: {values['subtype']}"}

@@ -1,4 +1,4 @@
-"""Reader of the original StereoSet: one JSON document with both parts."""
+"""Reader of the original StereoSet: one JSON document with the parts intrasentence and intersentence."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -18,7 +18,10 @@ _NAMES = {
 
 
 def parse_whole_sentences(path: Path, language: str) -> Iterator[RawRecord]:
-    """Yield the records of a translation whose sentences differ from the contexts with a word filled in."""
+    """Yield the records of a translation of StereoSet whose intrasentence sentences must be scored as a whole.
+
+    In such a translation, a sentence is often not the context with a word filled in.
+    """
     for record in parse(path, language):
         if record.values is None or record.values["part"] != "intrasentence":
             yield record

@@ -23,7 +23,7 @@ def parse(path: Path, language: str) -> Iterator[RawRecord]:
     fields = {ours: theirs for ours, theirs in _FIELDS.items() if ours != "word" or part == "intrasentence"}
     candidates = [f"{candidate}_{field}" for candidate in _CANDIDATES for field in fields.values()]
     require_columns([*columns], ("id", "target", "bias_type", "context", *candidates))
-    # Translated files have the English target, which all languages share, in `target_original`.
+    # In translated files, `target_original` is the English target, which is the same in all languages.
     shared = columns.get("target_original", columns["target"])
     for row in range(len(columns["id"])):
         values = {key: columns[key][row] for key in ("id", "bias_type", "context")}

@@ -1,8 +1,8 @@
 """Reader of WinoBias: sentences with brackets around an occupation and its pronouns.
 
-The lines of two files correspond. In `pro_stereotyped_…`, the pronouns have the stereotypical gender of the occupation;
-in `anti_stereotyped_…`, they have the opposite gender. The pronouns in the first file determine the gender of the
-occupation.
+Line n of one file corresponds to line n of a second file. In `pro_stereotyped_…`, the pronouns have the stereotypical
+gender of the occupation; in `anti_stereotyped_…`, they have the opposite gender. The stereotypical gender is therefore
+the gender of the pronouns in `pro_stereotyped_…`.
 
     1 The gardener asked [the florist] what [she] had planted.
 """
@@ -26,7 +26,7 @@ _ARTICLE = re.compile(r"(?:the|an|a) ", re.IGNORECASE)
 
 
 def parse(path: Path, language: str) -> Iterator[RawRecord]:
-    """Yield the records of a file such as `pro_stereotyped_type1.txt.test` and of its `anti_stereotyped_…` file."""
+    """Yield the records of a file such as `pro_stereotyped_type1.txt.test`, with its `anti_stereotyped_…` file."""
     name = _NAME.fullmatch(path.name)
     if name is None:
         raise BrokenFileError(_BAD, "must have the name of a released file, as pro_stereotyped_type1.txt.dev")

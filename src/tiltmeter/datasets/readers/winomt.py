@@ -2,8 +2,8 @@
 
     female	1	The gardener thanked the florist because she had lost the seeds.	gardener
 
-The files `en_pro.txt` and `en_anti.txt` in the same folder repeat the lines with the stereotypical gender, and with the
-opposite gender.
+The file `en_pro.txt` in the same folder repeats the lines in which the gender is the stereotypical gender of the noun;
+`en_anti.txt` repeats the lines with the opposite gender.
 """
 
 from collections.abc import Iterator, Mapping
@@ -20,22 +20,22 @@ _BAD = "bad-winomt"
 def parse(path: Path, language: str) -> Iterator[RawRecord]:
     """Yield the records of a file such as `en.txt`; ids are line numbers."""
     lines = _read_lines(path)
-    casting = _read_casting(path, set(lines))
+    labels = _read_stereotypical_labels(path, set(lines))
     for number, line in enumerate(lines, start=1):
-        yield _build_record(line, number, language, casting.get(line, NEITHER))
+        yield _build_record(line, number, language, labels.get(line, NEITHER))
 
 
-def _read_casting(path: Path, known: set[str]) -> Mapping[str, str]:
+def _read_stereotypical_labels(path: Path, known: set[str]) -> Mapping[str, str]:
     """Return a mapping from the lines of `en_pro.txt` and `en_anti.txt` to `pro` or `anti`."""
-    casting: dict[str, str] = {}
+    labels: dict[str, str] = {}
     for value in (PRO, ANTI):
         companion = find_companion(path, f"{path.stem}_{value}{path.suffix}", _BAD)
         for number, line in enumerate(_read_lines(companion), start=1):
             if line not in known:
                 raise BrokenFileError(_BAD, f"does not contain line {number} of {companion.name}")
-            if casting.setdefault(line, value) != value:
+            if labels.setdefault(line, value) != value:
                 raise BrokenFileError(_BAD, f"has a line that is both pro and anti: line {number} of {companion.name}")
-    return casting
+    return labels
 
 
 def _read_lines(path: Path) -> list[str]:
