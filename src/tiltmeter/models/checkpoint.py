@@ -68,7 +68,7 @@ class Checkpoint:
 
     @cached_property
     def _weight_names(self) -> tuple[str, ...]:
-        """The name of the weight file in the config, or the default names of transformers."""
+        """The name of the weight file that the config sets, or else the default names of transformers."""
         config = self.folder / CONFIG
         values = self._read(config) if config.is_file() else {}
         named = values.get("transformers_weights") if isinstance(values, dict) else None

@@ -1,4 +1,4 @@
-"""The files of a checkpoint that are loaded, and their hash.
+"""List the files that are loaded from a checkpoint, and compute the hash of these files.
 
 The hash is part of the key of stored answers. It covers every file that is loaded. It covers no other file (README,
 optimizer states, the same weights in another format, chat template), so that a change of such a file does not make
@@ -59,13 +59,13 @@ def compute_files_digest(files: Iterable[Path]) -> str:
 
 
 def _list_config_files(folder: Path) -> list[Path]:
-    """Return the config file, and the config files for other versions of transformers that it names."""
+    """Return the config file, and the files for other versions of transformers under its key `configuration_files`."""
     config = folder / CONFIG
     return [config, *(folder / str(name) for name in _read_optional_json(config).get("configuration_files") or ())]
 
 
 def _list_code_files(folder: Path) -> list[Path]:
-    """Return the code files that config and tokenizer config name, and the files in the folder that these import."""
+    """Return the code files that the config and tokenizer config name, and the files that these code files import."""
     found: list[Path] = []
     for file in (folder / CONFIG, folder / TOKENIZER_CONFIG_FILE):
         for reference in _list_references((_read_optional_json(file).get("auto_map") or {}).values()):

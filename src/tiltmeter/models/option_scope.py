@@ -1,4 +1,4 @@
-"""Rejection of options that have no effect on any model of a run."""
+"""Rejection of command-line options that have no effect on any model of a run."""
 
 from collections.abc import Iterable
 

@@ -1,6 +1,7 @@
 """Schemes: ways to open models whose names have a prefix, such as `openai:MODEL@ADDRESS`.
 
-A scheme is an object `SCHEME` in a module of this package, or an entry point in the group `tiltmeter.models`.
+A scheme is an object `SCHEME` in a module of this package. A plug-in adds a scheme with an entry point in the group
+`tiltmeter.models`.
 """
 
 from collections.abc import Callable
@@ -24,8 +25,8 @@ class Scheme:
     """A way to open models whose names begin with a prefix such as `openai:`.
 
     `open` takes the part of the name after the colon and the options of the run. `is_chat`: the scheme opens chat
-    models. `locate` takes the part of the name after the colon and returns the place of the model, which decides which
-    options apply to the model and whether its jobs need a GPU.
+    models. `locate` takes the part of the name after the colon and returns the place of the model. The place decides
+    which command-line options apply to the model, and whether a cluster job for the model needs a GPU.
     """
 
     open: Callable[[str, ModelOptions], Model | ChatModel]

@@ -1,4 +1,4 @@
-"""The HTTP client of a model server, with API key and limits."""
+"""The HTTP client for a server with models; it gets the API key from the environment and limits from the options."""
 
 import os
 from typing import Any

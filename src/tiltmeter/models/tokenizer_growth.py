@@ -1,8 +1,8 @@
-"""A limit of the length of texts after the normaliser of a fast tokenizer.
+"""A limit on the length of the texts that the normaliser of a fast tokenizer produces.
 
 Rules in tokenizer.json can make a text longer. A few rules that each double a text can turn a sentence into a terabyte,
 and the tokenizers library cannot be interrupted. Therefore, if the rules could exceed the limit for a text, they are
-first applied one after the other, and the length is checked after each.
+first applied one after the other, and the length of the text is checked after each rule.
 """
 
 import json
@@ -28,7 +28,7 @@ _RULES: WeakKeyDictionary[Any, list[_Rule]] = WeakKeyDictionary()
 
 
 def reject_text_growth(tokenizer: Any, texts: Sequence[str]) -> None:
-    """Raise a ModelError if the normaliser makes one of these texts far longer, or if the decoder could do so."""
+    """Raise a ModelError if the normaliser makes a text far longer, or if the decoder could make a text far longer."""
     if not getattr(tokenizer, "is_fast", False):
         return
     if tokenizer not in _RULES:
