@@ -214,7 +214,7 @@ class LocalModel(ABC):
         except (TiltmeterError, OSError, sqlite3.Error):
             raise
         except Exception as error:
-            # torch, transformers and the model's own code raise many classes of errors, for example for wrong tensor sizes.
+            # torch, transformers and the model's own code raise many classes of errors, such as for wrong tensor sizes.
             raise ModelError(
                 f"{self.name} cannot answer: {describe_error(error)}; check its config and files, or try --plain or "
                 "--device cpu. Earlier answers are kept."

@@ -105,18 +105,22 @@ def _check_positions(model: "EndpointModel", text: Ids, entries: Sequence[TokenE
             model,
             "replacing the last token of a text changes "
             + ("earlier log-probabilities" if any(moved[:-1]) else "no log-probability")
-            + "; its log-probabilities are off by one, or belong to other tokens",
+            + "; the log-probabilities are off by one position, or belong to other tokens",
         )
     start = 1 if model.text.start is not None else 0
     context = (*text[:start], other, *text[start + 1 :])
     later = _list_log_probs(_ask_entries(model, [context])[0])[start + 1 :]
     if all(abs(one - two) <= 1e-6 for one, two in zip(before[start + 1 :], later, strict=True)):
-        raise _build_error(model, "replacing the first word of a text changes no later log-probability")
+        raise _build_error(
+            model, "replacing the first word of a text changes no later log-probability; the server ignores the context"
+        )
     if model.text.start is not None:
         bare = _list_log_probs(_ask_entries(model, [text[1:]])[0])
         if all(abs(one - two) <= 1e-6 for one, two in zip(before[1:], bare, strict=True)):
             raise _build_error(
-                model, "a text has the same log-probabilities with and without the start token; it drops this token"
+                model,
+                "a text has the same log-probabilities with and without the start token; the server drops the start "
+                "token",
             )
 
 

@@ -35,7 +35,7 @@ class ServedIdentity:
         return hashlib.sha256(json.dumps([*self._names, self._chosen]).encode()).hexdigest()
 
     def candidates(self) -> Iterator[str]:
-        """Yield the fingerprints of known models with these probe values, then a new one; choose the last yielded one."""
+        """Yield fingerprints of known models with these probe values, then a new one; the last yielded is chosen."""
         others = [earlier for earlier in self._same if earlier != self._chosen]
         for candidate in (self._chosen, *others):
             self._chosen = candidate
