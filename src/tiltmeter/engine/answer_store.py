@@ -32,7 +32,7 @@ CREATE TABLE IF NOT EXISTS answers (
 _INSERT = """
 WITH RECURSIVE indices (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM indices WHERE i + 1 < :count),
 new (question, answer) AS (
-    -- A part of an empty BLOB is NULL.
+    -- For an empty BLOB, substr returns NULL.
     SELECT substr(:digests, 16 * i + 1, 16), coalesce(substr(:numbers, :size * i + 1, :size), x'') FROM indices
 )
 INSERT INTO answers (model, question, answer, checksum)
@@ -65,7 +65,7 @@ class LoadFindings:
     """Findings from loading a model.
 
     `unused_modules` are modules of the checkpoint that the loaded model does not have. `disabled` contains the
-    speed-ups and batch layouts that are not used, because they would change numbers; each name is mapped to the reason.
+    speed-ups and batch layouts that are not used, because they would change answers; each name is mapped to the reason.
     """
 
     unused_modules: list[str] = field(default_factory=list)
@@ -73,7 +73,7 @@ class LoadFindings:
 
 
 class AnswerStore(CacheDatabase):
-    """Answers in one SQLite file, which several runs can use at once; the key is model fingerprint and question digest.
+    """Answers in one SQLite file for several runs at once; the keys are model fingerprints and question digests.
 
     Each `put` is one transaction, so a killed process loses only the answers that it had not yet stored.
     """
@@ -84,7 +84,7 @@ class AnswerStore(CacheDatabase):
         super().__init__(self.path, _SCHEMA, synchronous="NORMAL", contents="answers", remedy=remedy, journal=journal)
 
     def get(self, fingerprint: str, questions: Iterable[bytes]) -> dict[bytes, Answer]:
-        """Return the stored undamaged answers; `questions` are the digests of the questions."""
+        """Return a dictionary from question digests to stored answers; omit missing and damaged answers."""
         wanted = list(questions)
         return self.retry_if_damaged(lambda: self._get(fingerprint, wanted))
 
@@ -100,7 +100,7 @@ class AnswerStore(CacheDatabase):
         return {question: np.frombuffer(answer, NUMBER) for question, answer in rows}
 
     def put(self, fingerprint: str, answers: Mapping[bytes, Answer]) -> None:
-        """Store answers; if the process is killed meanwhile, either all or none of them are stored."""
+        """Store all answers in one transaction; a process that is killed meanwhile stores none of these answers."""
         self.retry_if_damaged(lambda: self._put(fingerprint, answers))
 
     def _put(self, fingerprint: str, answers: Mapping[bytes, Answer]) -> None:

@@ -1,5 +1,4 @@
-"""Modules that decide whether one sentence follows another: the core of a language model (the model
-without its output layer for tokens) with a trained head.
+"""Modules that decide whether one sentence follows another: a core (a language model) with a trained head.
 
 A module takes token ids, padded on the right, and the length of each input. It returns two logits for each input: "does
 not follow" and "follows".
@@ -34,9 +33,9 @@ class _CoreModule(nn.Module):
 
 
 class MeanHead(_CoreModule):
-    """Linear layers on the mean of the last hidden states; padding is not part of the mean.
+    """A language model without output layer (the core), and linear layers on the mean of its last hidden states.
 
-    `masked`: the core is bidirectional, so that padding needs an attention mask.
+    Padding is not part of the mean. `masked`: the core is bidirectional, so that padding needs an attention mask.
     """
 
     def __init__(
@@ -70,7 +69,7 @@ class MeanHead(_CoreModule):
         # The sum is computed in float32, because its error in half precision depends on the number of states.
         total = (states.float() * real[..., None]).sum(dim=1)
         logits = self.head((total / lengths[:, None]).to(self.head[0].weight.dtype)).float()
-        return _with_loss(logits, labels)
+        return _build_output(logits, labels)
 
 
 class LabelHead(_CoreModule):
@@ -109,7 +108,7 @@ class LabelHead(_CoreModule):
             written = torch.cat([written, first.argmax(dim=1, keepdim=True)], dim=1)
             read = self.core(encoder_outputs=encoded, decoder_input_ids=written, **inputs).logits[:, -1].float()
         ids: Tensor = self.label_ids  # type: ignore[assignment]
-        output = _with_loss(read[:, ids], labels)
+        output = _build_output(read[:, ids], labels)
         if labels is not None and self.whole_vocabulary:
             output["loss"] = cross_entropy(first, ids[labels])
         elif labels is not None and self.step:
@@ -117,7 +116,7 @@ class LabelHead(_CoreModule):
         return output
 
 
-def _with_loss(logits: Tensor, labels: Tensor | None) -> dict[str, Tensor]:
+def _build_output(logits: Tensor, labels: Tensor | None) -> dict[str, Tensor]:
     if labels is None:
         return {"logits": logits}
     return {"loss": cross_entropy(logits, labels), "logits": logits}

@@ -53,7 +53,7 @@ class Seq2seqAnswerer(VocabularyAnswerer):
         return self._build_whole_inputs([Row((0, 1, 2), ((1, 2, 3),))])
 
     def numbers(self, batch: Batch) -> Tensor:
-        """Return a tensor with two rows: the first and the second number of each request, in `NumberRequests` order."""
+        """Return two rows: the first and the second number (`WantedQuantity`) for each of the `NumberRequests`."""
         requests = NumberRequests.of(batch)
         numbers = torch.zeros((2, len(requests)), device=self.device)
         lengths = [len(row.ids) for row in batch]
@@ -90,7 +90,7 @@ class Seq2seqAnswerer(VocabularyAnswerer):
         }
 
     def _encode_sources(self, sources: Sequence[Ids]) -> tuple[Tensor, dict[Ids, int]]:
-        """Return the hidden states of all sources as one sequence, and the index at which each source begins.
+        """Return the encoder states of all sources as one sequence, and a dictionary from sources to their start index.
 
         The first state is a vector of zeros, which is used for padding.
         """

@@ -1,7 +1,7 @@
 """Override T5's relative position bias, so that a row can contain several inputs.
 
 Saves: nothing by itself, but T5 accepts no position ids, so packing and shared prefixes need this speed-up. Also, the
-mask is added to the bias once for all layers instead of in each layer.
+attention mask is added to the bias once for all layers instead of in each layer.
 Relies on: the method `compute_bias(query_length, key_length, ...)` of the attention modules; and each layer gets the
 `position_bias` of the previous layer.
 Check: the checks of `packing` and `prefixes`, which are the first to use positions other than 0, 1, 2, …
@@ -71,7 +71,7 @@ def _join_bias_and_mask(
     """Add the mask to the bias once instead of in each layer, because the layers share the bias.
 
     The sum has as many elements as the attention weights of a batch. When each of T5's 36 attention modules computed
-    it, this took a sixth of the GPU's time within sentences (docs/evidence/performance.md).
+    it, this took a sixth of the GPU's time on StereoSet intrasentence (docs/evidence/performance.md).
     """
     bias, mask = named.get("position_bias"), named.get("mask")
     if bias is None or mask is None or not mask.is_floating_point():

@@ -1,4 +1,4 @@
-"""The class of speed-ups, and functions that help to apply them."""
+"""The class `SpeedUp`, and functions that help to apply speed-ups."""
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
@@ -17,7 +17,7 @@ def _skip(_answerer: Any, _check: "EquivalenceCheck") -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SpeedUp:
-    """A change that gives the same numbers in less time. Its name is the name of its module.
+    """A change of a model or process that gives the same answers in less time. Its name is the name of its module.
 
     `apply` changes a loaded model (an `Answerer`). It returns a function that undoes the change, or None if the
     speed-up does not apply to the model. It is called after all earlier speed-ups. If the equivalence check then fails,
