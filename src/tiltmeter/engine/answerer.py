@@ -157,7 +157,7 @@ class Answerer(ABC):
             return torch.from_numpy(array).to(self.device)
         pinned = torch.empty(array.shape, dtype=torch.int64, pin_memory=True)
         # The copy uses numpy, which copies with one thread: on a busy host, waking all threads of torch for copies took
-        # up to 80 ms of a run of 150 ms (docs/evidence/performance.md).
+        # up to 80 ms of 150 ms in total (docs/evidence/performance.md).
         pinned.numpy()[...] = array
         return pinned.to(self.device, non_blocking=True)
 

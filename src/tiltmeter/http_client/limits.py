@@ -22,7 +22,7 @@ class TooSlowError(Exception):
 
 
 class ReplyMeter:
-    """Counts the bytes of a reply, and raises an error if the reply is too large or too slow.
+    """Counts the bytes of a reply, and raises an error if the reply is too large or too slow (see `ReplyLimits`).
 
     The speed is measured from the first byte that is not white space, because some servers send spaces to keep the
     connection open.

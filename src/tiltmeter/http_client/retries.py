@@ -16,9 +16,9 @@ from tiltmeter.errors import ModelError
 Result = TypeVar("Result")
 
 PAUSES: tuple[float, ...] = (1.0, 2.0, 4.0, 8.0, 16.0)
-"""Pauses in seconds before the first, second, … retry; a Retry-After header of the server is used instead."""
+"""Pauses in seconds before the first, second, … retry, unless the server sends a Retry-After header."""
 MAX_RETRY_AFTER = 120.0
-"""Maximum number of seconds; if a server asks to wait longer with Retry-After, an error is raised."""
+"""Maximum wait in seconds before a retry; if a Retry-After header asks for a longer wait, an error is raised."""
 # 408 Request Timeout, 409 Conflict, 425 Too Early, 429 Too Many Requests.
 _RETRIED_STATUSES = {408, 409, 425, 429}
 _JITTER = 0.25
@@ -38,7 +38,7 @@ class TransientError(Exception):
 
 
 def is_transient(status: int) -> bool:
-    """Return whether a request with this HTTP status should be retried."""
+    """Return whether a request should be sent again if the response has this HTTP status."""
     return status in _RETRIED_STATUSES or status >= 500
 
 
@@ -60,7 +60,7 @@ def parse_retry_after(header: str | None) -> float | None:
 
 @dataclass(slots=True)
 class Retries:
-    """Repeats one request after each TransientError; raises the last error if the request fails after all pauses."""
+    """Sends one request again after each TransientError; after the last pause, raises the error of the last attempt."""
 
     pauses: Sequence[float] = field(default_factory=lambda: PAUSES)
     failures: int = field(default=0, init=False)
@@ -76,14 +76,13 @@ class Retries:
     async def call_async(self, send: Callable[[], Awaitable[Result]]) -> Result:
         """Return the awaited result of `send`; call it again after each TransientError."""
         try:
-            # The first attempt does not use tenacity, which would take longer than sending the request. Most requests
-            # succeed.
+            # Most requests succeed, so the first attempt avoids tenacity, which takes longer than sending a request.
             return await send()
         except TransientError as error:
             failed: TransientError | None = error
 
         async def attempt() -> Result:
-            # The first attempt has already failed above.
+            # For the first attempt, raise the error of the attempt above.
             nonlocal failed
             if failed is not None:
                 failure, failed = failed, None
