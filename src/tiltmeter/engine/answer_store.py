@@ -116,18 +116,18 @@ class AnswerStore(CacheDatabase):
                 self._db.execute(_INSERT, {"count": len(digests), **owner, **values})
 
     def delete(self, fingerprint: str, questions: Iterable[bytes]) -> None:
-        """Delete a model's answers to these questions (digests)."""
+        """Delete the answers of the model with this fingerprint to these questions; `questions` are digests."""
         query = "DELETE FROM answers WHERE model = (SELECT id FROM models WHERE fingerprint = ?) AND question = ?"
         with self.begin_transaction():
             for question in questions:
                 self._db.execute(query, [fingerprint, question])
 
     def merge(self, path: Path | str) -> None:
-        """Add the answers of another store; an existing answer is replaced only if it is damaged."""
+        """Add the answers of the store in the file `path`; replace an existing answer only if it is damaged."""
         self._merge(path, _MERGE)
 
     def put_loading(self, fingerprint: str, loading: LoadFindings) -> None:
-        """Store the findings from loading a model, for later runs that do not load the model."""
+        """Store the `LoadFindings` of a model, for later runs that do not load the model."""
         self.retry_if_damaged(lambda: self._put_loading(fingerprint, loading))
 
     def _put_loading(self, fingerprint: str, loading: LoadFindings) -> None:
@@ -136,7 +136,7 @@ class AnswerStore(CacheDatabase):
             self._db.execute("UPDATE models SET loading = ? WHERE id = ?", values)
 
     def get_loading(self, fingerprint: str) -> LoadFindings:
-        """Return the findings from loading a model; they are empty if no undamaged findings are stored."""
+        """Return the `LoadFindings` of a model; they are empty if no undamaged findings are stored."""
         query = "SELECT CAST(loading AS BLOB) FROM models WHERE fingerprint = ? AND loading IS NOT NULL"
         for (content,) in self.retry_if_damaged(lambda: self._db.execute(query, [fingerprint]).fetchall()):
             with suppress(ValueError, TypeError, AttributeError, KeyError):

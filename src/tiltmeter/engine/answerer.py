@@ -103,7 +103,10 @@ class Answerer(ABC):
         return self.start(batch)()
 
     def compute_pack_width(self) -> int:
-        """Return the width of packed rows on this device in tokens, at most the model's maximum input length."""
+        """Return the width in tokens of packed rows (rows of several inputs) on this device.
+
+        The width is not larger than the maximum input length of the model.
+        """
         width = self.pack_width_on_cpu if self.device.type == "cpu" else _PACK_WIDTH_ON_GPU
         return min(width, self.positions or width)
 
@@ -118,7 +121,7 @@ class Answerer(ABC):
         return self._pad_to_rectangle(flat, lengths, self.pad)
 
     def mask(self, rows: Sequence[Sequence[int]]) -> Tensor | None:
-        """Return a mask with 1 for tokens and 0 for padding.
+        """Return an attention mask for padded rows, with 1 for tokens and 0 for padding.
 
         Returns None if there is no padding, because attention without a mask can use faster kernels.
         """
@@ -128,7 +131,7 @@ class Answerer(ABC):
         return self.to_device((np.arange(lengths.max()) < lengths[:, None]).astype(np.int64))
 
     def compute_depths_and_ends(self, batch: Batch) -> tuple[Tensor, Tensor]:
-        """Return two tensors: the position of each token in its own input, and the end of its subtree (see `Row`)."""
+        """Return two tensors for a batch: each token's position in its own input, and its subtree's end (see `Row`)."""
         depths = [row.depths or range(len(row.ids)) for row in batch]
         ends = [row.ends or (len(row.ids),) * len(row.ids) for row in batch]
         return self.pad_rows(depths), self.pad_rows(ends)

@@ -75,9 +75,9 @@ class AttentionMasks:
         return ["by layer type", "local", "full"] if self.layer_types else ["local", "full"]
 
     def build(self, seen: Tensor, positions: Tensor, dtype: torch.dtype) -> Tensor | Mapping[str, Tensor]:
-        """Return the attention mask for the (query, key) pairs in `seen`, restricted to the model's windows.
+        """Return the attention mask that allows the (query, key) pairs in `seen`, within the model's attention windows.
 
-        `positions` are the positions of the tokens in their own inputs.
+        `seen` is a boolean tensor (batch, query, key). `positions` are the positions of the tokens in their own inputs.
         """
         if self.form == "full":
             return to_additive_mask(seen, dtype)

@@ -129,7 +129,7 @@ class BatchEffects:
         return self._measure_difference(questions, BatchLayout(batches=False))
 
     def _reject_later_tokens(self) -> None:
-        """Raise an error if the decoder attends to later tokens."""
+        """Raise a ModelError if the decoder of an encoder-decoder attends to later tokens."""
         whole = self._short[3]
         beginning = Question(whole.ids[:2], whole.wanted[:2], whole.source)
         (numbers,) = self._compute_numbers([beginning], BatchLayout(batches=False)).values()
@@ -217,7 +217,7 @@ class BatchEffects:
 
 
 def find_largest_difference(alone: Mapping[bytes, Answer], others: Mapping[bytes, Answer]) -> float:
-    """Return the largest difference between two answers to one question; infinity if a number is not finite."""
+    """Return the largest difference between two answers to the same question; infinity if an answer is not finite."""
     differences = [np.abs(alone[digest] - numbers).max() for digest, numbers in others.items() if digest in alone]
     largest = float(np.max(differences))
     return largest if np.isfinite(largest) else float("inf")

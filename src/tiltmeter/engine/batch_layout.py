@@ -14,9 +14,8 @@ class BatchLayout:
     `pack` is the width in tokens of packed rows (rows of several inputs); 0 means that each input has its own row.
     `shares_prefixes`: inputs with a common prefix may share a row. `pads`: rows of different lengths may share a batch.
     `batches`: several rows may share a batch. `truncates`: causal inputs and decoder targets may end at the last
-    position that is read.
-    `longest` is the maximum length for which padding and batches were checked; longer rows are computed alone. 0 means
-    no maximum.
+    position that is read. `longest` is the maximum length for which padding and batches were checked; longer rows are
+    computed alone. 0 means no maximum.
     """
 
     pack: int = 0
@@ -48,8 +47,8 @@ class BatchLayout:
     ) -> list[list[int]]:
         """Divide rows into batches of at most `batch_tokens` tokens, and return the row indices of each batch.
 
-        `lengths` are the lengths of the rows. `sources` are the lengths of their sources in an encoder-decoder, which
-        are padded too.
+        `lengths` are the lengths of the rows. For an encoder-decoder, `sources` are the lengths of the sources of the
+        rows, which are padded too.
 
         >>> BatchLayout(longest=8).divide([2, 5, 9, 2, 5], 20)
         [[2], [1, 4], [0, 3]]

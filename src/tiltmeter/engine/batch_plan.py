@@ -34,7 +34,7 @@ _SOURCES_PER_TOKEN = 8
 
 
 def plan_batches(questions: Iterable[Question], kind: Kind, batch_tokens: int, layout: BatchLayout) -> list[Batch]:
-    """Return batches of at most `batch_tokens` tokens each, including padding, that answer all questions.
+    """Return batches of at most `batch_tokens` tokens each, including padding, which together answer all questions.
 
     The batches of an encoder-decoder are several times as large; the model divides their sources and their targets into
     smaller batches.
@@ -116,7 +116,7 @@ class _PrefixTree:
         self._path: list[int] = []  # the indices in the row of this input's tokens
 
     def can_take(self, row: Row, width: int) -> bool:
-        """Return whether a row fits into the tree and shares a long enough prefix with the input added last."""
+        """Return whether a row fits into the tree and shares enough tokens with the input that was added last."""
         shared = count_common_prefix(self._last, row.ids)
         tokens = len(self._ids) + len(row.ids) - shared
         fits = tokens <= width or (tokens <= LARGEST_TREE and shared >= _SHARED_IN_WIDE_TREES * len(row.ids))
@@ -135,7 +135,7 @@ class _PrefixTree:
         self._reads += [RowQuestion(question, indices) for question, _ in row.reads]
 
     def row(self) -> Row:
-        """Return the finished row; it has no `depths` and `ends` if it contains only one input."""
+        """Return the finished row; its `depths` and `ends` are empty if it contains only one input."""
         if len(self._ids) == len(self._path):
             return Row(tuple(self._ids), self._sources, reads=self._reads)
         self._close(0)
@@ -151,7 +151,7 @@ class _PrefixTree:
 
 
 def _pack_rows(rows: Iterable[Row], width: int, *, causal: bool) -> list[Row]:
-    """Pack rows into longer rows of up to `width` tokens."""
+    """Concatenate rows into packed rows of up to `width` tokens."""
     ordered = sorted(rows, key=lambda row: (row.segments, row.sources, row.ids))
     together = pack_lengths([_compute_row_size(row) for row in ordered], width)
     return [

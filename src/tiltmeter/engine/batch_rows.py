@@ -11,7 +11,7 @@ from tiltmeter.questions import NUMBER, Answer, Ids, Question
 
 
 class RowQuestion(NamedTuple):
-    """A question that a row answers, and the indices in the row of the question's tokens."""
+    """A question that is answered by a row, and the index in the row of each token of the question."""
 
     question: Question
     indices: Sequence[int]
@@ -65,7 +65,7 @@ class NumberRequests:
 
     @classmethod
     def of(cls, batch: Batch) -> "NumberRequests":
-        """Return the requests of all rows of a batch, in order."""
+        """Return the requests of all questions of a batch, in the order of its rows."""
         reads = [read for row in batch for read in row.reads]
         counts = [len(question.wanted) for question, _ in reads]
         lines = np.repeat(np.arange(len(batch)), [len(row.reads) for row in batch])

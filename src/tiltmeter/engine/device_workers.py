@@ -54,7 +54,7 @@ class _WorkerError:
 
 @dataclass(frozen=True, slots=True)
 class _WorkerShare:
-    """The settings of the batch plan, which are equal for all workers, and the index of one worker (`rank`)."""
+    """The settings of the batch plan, which are equal for all workers, and the index of this worker (`rank`)."""
 
     batch_tokens: int
     layout: BatchLayout
@@ -114,7 +114,7 @@ class DeviceWorkers:
         return {name: reason for worker in self._ready for name, reason in worker.disabled.items()}
 
     def close(self) -> None:
-        """Stop the worker processes."""
+        """Kill the worker processes, and wait until they have ended."""
         # All processes are killed before this process waits for their end, because a second Ctrl-C may interrupt the
         # waiting. Stored answers are not lost.
         for process in self._processes.values():

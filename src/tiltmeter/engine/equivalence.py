@@ -97,7 +97,7 @@ class EquivalenceCheck:
         self._reference = self._reference | self._latest
 
     def _compute_logit_size(self, log_prob: Question, logit: Question) -> float:
-        """Return the maximum absolute value of the logits and the log-normalisers (logit minus log-probability)."""
+        """Return the maximum absolute value of reference logits and log-normalisers (logit minus log-probability)."""
         logits = self._reference[logit.digest]
         return float(max(np.abs(logits).max(), np.abs(logits - self._reference[log_prob.digest]).max()))
 
@@ -117,9 +117,9 @@ class EquivalenceCheck:
 def build_packed_inputs(inputs: SyntheticInputs, width: int) -> list[Ids]:
     """Return inputs that fill packed rows of this width.
 
-    The first input fills a row together with the short inputs. The second is the longest input that can share a row,
-    and the third is a single token that shares its row. The others repeat one token, which a mixture of experts sends
-    to a single expert.
+    The first input fills a row together with the short inputs. The second input is as long as possible in
+    a shared row, and the third is a single token that shares this row. The other inputs repeat one token, which a
+    mixture of experts sends to a single expert.
     """
     thirds = width // 3, width // 3, width - 2 * (width // 3)
     return [
@@ -133,8 +133,9 @@ def build_packed_inputs(inputs: SyntheticInputs, width: int) -> list[Ids]:
 def build_tree_inputs(inputs: SyntheticInputs, positions: int) -> list[Ids]:
     """Return inputs that form the deepest and the widest prefix tree for a model with at most `positions` positions.
 
-    The first input is as long as a tree can be. The others share a prefix and fill a tree with two branches. In the
-    row, the tokens of the second branch are far from the prefix, although their positions are close to it.
+    The first input is as long as a tree can be. The other inputs share a prefix and fill a tree with two branches. In
+    the row of this tree, the tokens of the second branch are far from the prefix, although their position ids are close
+    to those of the prefix.
     """
     deepest = min(LARGEST_TREE, positions)
     third = min(LARGEST_TREE // 3, positions // 2)

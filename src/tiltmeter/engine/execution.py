@@ -22,7 +22,7 @@ logger = logging.getLogger(__name__)
 class BatchAnswerer(Protocol):
     """A loaded model that answers batches.
 
-    `disabled` maps the speed-ups and batch layouts that are not used to the reasons.
+    `disabled` maps the names of the speed-ups and batch layouts that are not used to the reasons.
     """
 
     batch_tokens: int
@@ -71,7 +71,7 @@ def answer_all(
 def plan_model_batches(
     model: BatchAnswerer, questions: Iterable[Question], kind: Kind, batch_tokens: int | None = None
 ) -> tuple[list[Batch], float]:
-    """Return the batches of questions for a model, and the share of padding in their tokens."""
+    """Return batches that answer the questions, and the share of padding in the tokens of these batches."""
     # The batch size is also set in the model, because an encoder-decoder divides the batches into smaller batches.
     size = model.batch_tokens = batch_tokens or model.batch_tokens
     batches = plan_batches(questions, kind, size, model.layout)
@@ -114,7 +114,7 @@ def _select_unanswered(batches: Iterable[Batch], answers: Mapping[bytes, Answer]
 
 
 def _compute_numbers(model: BatchAnswerer, batches: Iterable[Batch]) -> Iterator[tuple[Batch, NDArray[np.float32]]]:
-    """Yield each batch with its numbers; the next `batches_ahead` batches are started before waiting for a batch."""
+    """Yield each batch with its numbers; before waiting for a batch, start the next `batches_ahead` batches."""
     started: deque[tuple[Batch, Callable[[], NDArray[np.float32]]]] = deque()
     for batch in batches:
         started.append((batch, _start_within_memory(model, batch)))

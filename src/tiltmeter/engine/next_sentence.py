@@ -35,7 +35,7 @@ class NextSentenceAnswerer(Answerer):
     kind = "next-sentence"
 
     def prepare(self) -> None:
-        """Find the pooler, and the position id of the first token."""
+        """Find and store the pooler of the model, and the position id of the first token of an input."""
         self._first_position = find_first_position(self.model)
         self._pooler = getattr(self.model.base_model, "pooler", None)
 
@@ -61,7 +61,7 @@ class NextSentenceAnswerer(Answerer):
 
     @contextmanager
     def _set_pooled_positions(self, rows: Tensor) -> Iterator[None]:
-        """Let the pooler read these flat positions within the context, instead of the first position of each row."""
+        """Let the pooler read the flat positions `rows` within the context, not the first position of each row."""
         assert self._pooler is not None
         handle = self._pooler.register_forward_pre_hook(lambda _module, args: (flatten_states(args[0])[rows][:, None],))
         try:

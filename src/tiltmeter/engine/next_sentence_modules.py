@@ -24,11 +24,11 @@ class _CoreModule(nn.Module):
 
     @property
     def config(self) -> Any:
-        """The config of the core."""
+        """The config of the core (the language model below the head)."""
         return self.core.config
 
     def gradient_checkpointing_enable(self, **options: Any) -> None:
-        """Compute the core's activations again in the backward pass instead of storing them."""
+        """Let the core compute its activations again in the backward pass, which saves memory."""
         self.core.gradient_checkpointing_enable(**options)  # type: ignore[operator]
 
 
@@ -58,7 +58,7 @@ class MeanHead(_CoreModule):
     def forward(
         self, input_ids: Tensor, lengths: Tensor, token_type_ids: Tensor | None = None, labels: Tensor | None = None
     ) -> dict[str, Tensor]:
-        """Return the logits; if `labels` are given (1: the sentence follows), also the cross-entropy loss."""
+        """Return a dictionary with `logits`, and with the cross-entropy `loss` if `labels` (1: follows) are given."""
         real = torch.arange(input_ids.shape[1], device=input_ids.device) < lengths[:, None]
         inputs: dict[str, Any] = {"input_ids": input_ids, **self._options}
         if self.masked:
@@ -96,7 +96,7 @@ class LabelHead(_CoreModule):
         token_type_ids: Tensor | None = None,  # noqa: ARG002
         labels: Tensor | None = None,
     ) -> dict[str, Tensor]:
-        """Return the logits; if `labels` are given (1: the sentence follows), also the cross-entropy loss."""
+        """Return a dictionary with `logits`, and with the cross-entropy `loss` if `labels` (1: follows) are given."""
         real = torch.arange(input_ids.shape[1], device=input_ids.device) < lengths[:, None]
         written = input_ids.new_full((len(input_ids), 1), self.start)
         inputs = {"attention_mask": real.long(), "use_cache": False}

@@ -102,10 +102,10 @@ def split_evenly(lengths: Sequence[int], limit: int) -> Iterator[list[int]]:
 
 
 def pack_lengths(lengths: Sequence[int], width: int) -> list[list[int]]:
-    """Pack inputs of these lengths into rows of up to `width` tokens; with width 0, each input gets its own row.
+    """Pack inputs of these lengths into rows of up to `width` tokens; return the indices of the inputs of each row.
 
-    Best-fit decreasing: the longest inputs come first, and each input is put into the row with the least free space
-    that is enough.
+    With width 0, each input gets its own row. Best-fit decreasing: the longest inputs come first, and each input is put
+    into the row with the least free space that is enough.
 
     >>> pack_lengths([2, 5, 3, 4], 7)
     [[1, 0], [3, 2]]

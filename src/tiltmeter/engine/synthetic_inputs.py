@@ -34,7 +34,7 @@ class SyntheticInputs:
         self._decoder_start = _find_decoder_start(model.config) if kind == "seq2seq" else None
 
     def build_mixed_input(self, length: int, start: int = 0) -> Ids:
-        """Return an input in which neighbouring tokens differ; their irregular order depends on `start`."""
+        """Return an input in which neighbouring tokens differ; `start` selects one of many irregular sequences."""
         pool = self._pool
         return tuple(pool[(start + 7 * index + index * index // 3) % len(pool)] for index in range(length))
 
@@ -46,7 +46,7 @@ class SyntheticInputs:
         return (self._pool[start % (len(self._pool) - 1)], *(self._pool[-1:] * (length - 1)))
 
     def short(self) -> list[Ids]:
-        """Return four short inputs: three form a prefix tree with two branchings, and the fourth shares no prefix."""
+        """Return four short inputs: three with common prefixes of two lengths, and one without a common prefix."""
         a, b, c, d, e, f, g, h = (self._pool[index % len(self._pool)] for index in range(8))
         inputs = (a, b, c, d), (a, b, c, e, f), (a, b, g), (e, c, h, b, a, d)
         return [tuple(token for token in ids for _ in range(self._stretch)) for ids in inputs]

@@ -25,7 +25,7 @@ _LOGITS_AT_ONCE_ELSEWHERE = 256 * 1024**2
 
 
 class VocabularyHead:
-    """Selects logits from a complete forward pass; in its methods, a state is the result of `read` for one position."""
+    """Selects logits from a complete forward pass. In all methods, a state is one row of the result of `read`."""
 
     # Whether the logits of all positions are in memory at once.
     projects_everywhere = True
@@ -66,8 +66,9 @@ class VocabularyHead:
     def _compute_log_probs_sliced(self, states: Tensor, which: Tensor, tokens: Tensor) -> tuple[Tensor, Tensor]:
         """Return the result of `log_probs`; the vocabulary is normalised slice by slice.
 
-        The largest term is kept separate from the sum of all other terms. If a probability is near 1, its logarithm is
-        about as large as this sum. A float32 sum that includes the 1 would lose it by rounding.
+        The largest term of the softmax is kept separate from the sum of all other terms. If a probability is near 1,
+        the absolute value of its logarithm is about as large as this sum. A float32 sum that includes the largest term
+        (1) would lose this small number by rounding.
         """
         most = _LOGITS_AT_ONCE.get(states.device.type, _LOGITS_AT_ONCE_ELSEWHERE)
         size = max(1024, most // len(states))

@@ -51,11 +51,11 @@ class Client:
     """A client of one server.
 
     `key` is sent as a bearer token. The key, the login and query of the address, and all `secrets` are removed from
-    messages. `per_minute` is the maximum number of requests per minute; None means no limit. `excused` is called with
-    the status and content of each rejected request; if it returns a reply, this reply is used and no error is raised.
-    `service` is the name of the server in messages. `hints` maps HTTP statuses to remedies, and `resume` is the remedy
-    after repeated failures. `headers` are sent with every request. `transport` is a function that sends the requests
-    instead of HTTP; then no address is needed.
+    error messages. `per_minute` is the maximum number of requests per minute; None means no limit. `excused` is called
+    with the status and content of each rejected request; if it returns a reply, this reply is used and no error is
+    raised. `service` is the name of the server in messages. `hints` maps HTTP statuses to remedies, and `resume` is the
+    remedy after repeated failures. `headers` are sent with every request. `transport` is a function that sends the
+    requests instead of HTTP; then no address is needed.
     """
 
     address: str

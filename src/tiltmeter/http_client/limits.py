@@ -14,11 +14,11 @@ class ReplyLimits:
 
 
 class TooLargeError(Exception):
-    """A reply is larger than allowed. The message is the end of a sentence whose subject is the server."""
+    """A reply is larger than allowed. The message continues a sentence whose subject is the server."""
 
 
 class TooSlowError(Exception):
-    """A reply is slower than allowed. The message is the end of a sentence whose subject is the server."""
+    """A reply is slower than allowed. The message continues a sentence whose subject is the server."""
 
 
 class ReplyMeter:
@@ -35,7 +35,7 @@ class ReplyMeter:
         self._window_bytes = 0
 
     def expect(self, size: int | None) -> None:
-        """Raise an error if the size that the server announced is too large; None means that it announced no size."""
+        """Raise a TooLargeError if the announced size of a reply exceeds the limit; None means no announced size."""
         if size is not None and size > self.limits.size:
             raise TooLargeError(f"sends more than {self.limits.size:,} bytes")
 

@@ -14,7 +14,7 @@ USER_AGENT = "tiltmeter"
 
 
 class RefusalError(Exception):
-    """A request failed, and a retry is useless. The message is the end of a sentence whose subject is the server."""
+    """A request failed, and a retry would not help. The message continues a sentence whose subject is the server."""
 
 
 class StatusError(RefusalError):

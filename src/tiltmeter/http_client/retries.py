@@ -66,7 +66,7 @@ class Retries:
     failures: int = field(default=0, init=False)
 
     def restart(self) -> None:
-        """Set the number of failures to zero, because the last attempt received some data."""
+        """Set the number of failures to zero; call this if the last attempt received some data."""
         self.failures = 0
 
     def call(self, send: Callable[[], Result]) -> Result:
@@ -92,7 +92,7 @@ class Retries:
         return await tenacity.AsyncRetrying(sleep=pause_async, **self._build_rules())(attempt)
 
     def explain(self, error: TransientError) -> str:
-        """Return why no more retries are made, as the end of a sentence whose subject is the server."""
+        """Return the reason for the last failure as a text that continues a sentence whose subject is the server."""
         if error.is_wait_too_long:
             return f"asks to wait {error.after:,.0f} seconds before the next request: {error}"
         return f"failed {self.failures} times in a row: {error}"
@@ -110,7 +110,10 @@ class Retries:
         self.failures += 1
 
     def _compute_next_pause(self, state: tenacity.RetryCallState) -> float:
-        """Return the server's Retry-After, or else the next pause plus a random part that spreads parallel requests."""
+        """Return the seconds before the next retry: the server's Retry-After, or else the next pause.
+
+        A random time is added to a pause, so that parallel requests are not repeated at the same moment.
+        """
         error = state.outcome.exception() if state.outcome else None
         if isinstance(error, TransientError) and error.after is not None:
             return error.after

@@ -72,7 +72,7 @@ class LocalChat:
         return self.model.text
 
     def tokens(self, prompt: str) -> int:
-        """Return the number of tokens of a message, including the tokens of the chat template."""
+        """Return the number of tokens of the message `prompt`, including the tokens of the chat template."""
         return len(self._ids(prompt))
 
     def compute_message_limit(self, sampling: SamplingOptions) -> int | None:
@@ -83,7 +83,7 @@ class LocalChat:
     def stream_replies(
         self, questions: Sequence[ChatQuestion], sampling: SamplingOptions
     ) -> Iterator[tuple[int, Reply]]:
-        """Yield the index of each question and its reply, when the question's batch is finished."""
+        """Yield pairs of a question's index and its reply, as batches of questions are finished."""
         with self.model.measuring(), _translate_errors(self.name):
             if sampling.probabilities:
                 yield from self._compute_label_probabilities(questions)

@@ -51,7 +51,7 @@ class ChatDialect(Protocol):
         """Return the request that asks for the reply to a message."""
 
     def relax_request(self, message: str, sampling: SamplingOptions) -> bool:
-        """Adapt later requests to this error message of the server; return False if no change is possible."""
+        """Change later requests so that they avoid this error of the server; return False if no change is possible."""
 
     def read(self, reply: Any, sampling: SamplingOptions) -> Reply:
         """Return the reply that the server's JSON contains.

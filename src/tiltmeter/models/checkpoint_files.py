@@ -42,7 +42,7 @@ def list_loaded_files(checkpoint: Checkpoint, tokenizer: Any, *, trust_remote_co
 
 
 def list_tokenizer_files(folder: Path, tokenizer: Any) -> list[Path]:
-    """Return the files in a folder from which a tokenizer is loaded."""
+    """Return the files in a folder that `from_pretrained` reads to load a tokenizer."""
     names = {*_TOKENIZER_FILES, *getattr(tokenizer, "vocab_files_names", {}).values()}
     found = [folder / name for name in names if isinstance(name, str)]
     found += [file for pattern in _TOKENIZER_PATTERNS for file in folder.glob(pattern)]

@@ -27,7 +27,7 @@ Ask = Callable[[Sequence[Question]], Mapping[bytes, Answer]]
 
 
 class ServerChangedError(ModelError):
-    """The server's model changed; the answers since the last confirmation are not stored."""
+    """The model on a server changed during a run; the answers since the last confirmation are not stored."""
 
 
 class KnownAnswer(NamedTuple):
@@ -38,7 +38,7 @@ class KnownAnswer(NamedTuple):
 
 
 class AnswerChanges(NamedTuple):
-    """The result of a comparison: the number of compared answers, the number of changed answers, the largest change."""
+    """A comparison of answers: numbers of compared and changed answers, largest change of a log-probability."""
 
     compared: int
     changed: int

@@ -51,10 +51,10 @@ class Dialect(Protocol):
         """Return the request for the log-probability of every token of a text; `ids` are the text's token ids."""
 
     def relax_request(self) -> bool:
-        """Use the next variant of the request after an error; return False if there is no other variant."""
+        """After an error, let later requests use another variant; return False if there is no other variant."""
 
     def entries(self, reply: Any) -> list[TokenEntry]:
-        """Return the tokens of a reply; raise a `BadReplyError` if the reply does not contain them."""
+        """Return the tokens in a reply with their log-probabilities; raise a `BadReplyError` if they are missing."""
 
     def about(self, client: Client, model: str) -> dict[str, Any]:
         """Return the server's information about the model: `id`, and `max_length` if the server reports it."""
@@ -147,9 +147,9 @@ class EndpointModel:
             yield checked
 
     def ask(self, questions: Sequence[Question]) -> dict[bytes, Answer]:
-        """Return the server's answers as a dictionary with the questions' digests as keys; the store is not used.
+        """Send questions to the server, without the store; return a dictionary from digests to answers.
 
-        NaN means a probability of zero.
+        The value NaN in an answer means a probability of zero.
         """
         plan = TextPlan(questions)
         return {

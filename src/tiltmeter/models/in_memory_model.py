@@ -50,7 +50,7 @@ class InMemoryModel(LocalModel):
 
     @cached_property
     def skeleton(self) -> nn.Module:
-        """The loaded model itself."""
+        """The loaded model itself, which replaces the skeleton without data that other models have."""
         return self.module
 
     def close(self) -> None:
@@ -74,7 +74,7 @@ def wrap_loaded_model(
     batch_tokens: int | None = None,
     without: Collection[str] = (),
 ) -> InMemoryModel:
-    """Return a loaded transformers model and its tokenizer as a `Model`.
+    """Wrap a loaded transformers model and its tokenizer as a `Model` for runs.
 
     `name` is the model's name in results; the default is the name from which the model was loaded, or else the name of
     its class. `without` contains the names of speed-ups to disable.

@@ -22,7 +22,7 @@ _SHARE = 0.01
 
 
 def reject_zero_gaps(file: Path) -> None:
-    """Raise an error if a long sequence of zeros in a safetensors file begins or ends inside a row of a matrix.
+    """Raise a ModelError if a long sequence of zeros in a safetensors file begins or ends inside a matrix row.
 
     Rows that are completely zero, such as the embeddings of unused tokens, are allowed.
     """

@@ -156,7 +156,7 @@ class LocalModel(ABC):
         return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
     def get_load_options(self) -> dict[str, Any]:
-        """Return the options with which a worker process opens the same model, without the device."""
+        """Return the options with which a worker process opens the same model; the device is not included."""
         return {"dtype": str(self.dtype).removeprefix("torch."), "without": self.without}
 
     def describe(self) -> dict[str, Any]:

@@ -19,7 +19,7 @@ AnyModel = Model | ChatModel
 
 
 def to_model_list(given: ModelInput | Iterable[ModelInput], options: ModelOptions) -> list[str | AnyModel]:
-    """Return one or several models as a list; names stay names, because the run opens them later.
+    """Return one or several models as a list; names are not opened here, because the run opens them later.
 
     >>> to_model_list("bert-base-cased", ModelOptions())
     ['bert-base-cased']
@@ -115,7 +115,7 @@ def get_public_name(model: str | AnyModel) -> str:
 
 
 def select_disabled_speedups(*, plain: bool) -> frozenset[str]:
-    """Return the names of the speed-ups to disable: all of them if `plain`, otherwise none."""
+    """Return the names of the speed-ups to disable: all speed-ups if `plain` (--plain), otherwise none."""
     return ALL if plain else frozenset()
 
 

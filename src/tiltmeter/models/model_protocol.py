@@ -25,7 +25,7 @@ class Model(Protocol):
 
     @property
     def text(self) -> Tokenizer:
-        """The tokenizer and the special tokens; questions are built with them."""
+        """The tokenizer and special tokens with which benchmarks build questions for the model."""
 
     @property
     def max_length(self) -> int | None:
@@ -48,12 +48,12 @@ class Model(Protocol):
     ) -> Mapping[bytes, Answer]:
         """Return the answers to all questions as a dictionary; the keys are the digests of the questions.
 
-        Stored answers are used, and new answers are stored. `names` maps the digests of questions to item ids, for
-        error messages. `report` is called with the progress.
+        Answers in `store` are reused, and new answers are stored. `names` maps the digests of questions to item ids,
+        for error messages. `report` is called with the progress.
         """
 
     def close(self) -> None:
-        """Free memory and connections; called when the run has no more questions for the model."""
+        """Free memory and connections; a run calls this when it has no more questions for the model."""
 
 
 @runtime_checkable

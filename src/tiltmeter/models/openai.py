@@ -14,7 +14,7 @@ _ID = "token_id:"
 
 
 class OpenAiDialect:
-    """Completion requests with token ids; the server must return tokens as ids, which is an option of vLLM."""
+    """Requests to `/completions` with token ids; the server must return tokens as ids, which is an option of vLLM."""
 
     scheme = "openai"
 

@@ -19,7 +19,8 @@ class DeviceSplit:
     """The settings for splitting a model over devices.
 
     With `always`, the model is split even if it fits on one device. `max_memory` maps each device (the number of a GPU,
-    or "cpu") to a maximum number of bytes; the default is the free memory. Weights that do not fit are on disk.
+    or "cpu") to a maximum number of bytes; the default is the free memory. Weights that do not fit into memory stay on
+    disk.
     """
 
     always: bool = False
@@ -105,7 +106,7 @@ def compute_memory_limits(split: DeviceSplit, device: torch.device) -> dict[int 
 
 
 def describe_split(device_map: Mapping[str, Any]) -> dict[str, int]:
-    """Return a dictionary from each device of a device map to its number of modules.
+    """Return a dictionary from devices to numbers of modules; `device_map` maps modules to devices.
 
     >>> describe_split({"model.embed_tokens": 0, "model.layers.0": 0, "lm_head": "disk"})
     {'cuda:0': 2, 'disk': 1}

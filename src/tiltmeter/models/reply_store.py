@@ -49,7 +49,7 @@ class ReplyStore(CacheDatabase):
         return {question: Reply.from_dict(json.loads(reply)) for question, reply in rows}
 
     def merge(self, path: Path | str) -> None:
-        """Add the replies of another store; an existing reply is replaced only if it is damaged."""
+        """Add the replies of the store in the file `path`; replace an existing reply only if it is damaged."""
         self._merge(path, [_MERGE])
 
     def confirm(self, unconfirmed: str, fingerprint: str, questions: Iterable[bytes]) -> None:
@@ -61,7 +61,7 @@ class ReplyStore(CacheDatabase):
         self.delete(unconfirmed, replies)
 
     def delete(self, fingerprint: str, questions: Iterable[bytes]) -> None:
-        """Delete a model's replies to these questions (digests)."""
+        """Delete the replies of the model with this fingerprint to these questions; `questions` are digests."""
         with self.begin_transaction():
             for question in questions:
                 self._db.execute("DELETE FROM replies WHERE fingerprint = ? AND question = ?", [fingerprint, question])

@@ -35,7 +35,7 @@ class Scheme:
 
 
 def find_scheme(name: str) -> Scheme | None:
-    """Return the scheme of a model's name; None for the name of a file, folder or hub id.
+    """Return the scheme at the beginning of a model's name; None for a file, folder or hub id.
 
     >>> find_scheme("chat:embedded").is_chat, find_scheme("bert-base-cased")
     (True, None)

@@ -82,7 +82,7 @@ def run_self_test(model: "EndpointModel") -> SelfTestResult:
 
 
 def _ask_first(model: "EndpointModel", text: Ids) -> list[TokenEntry]:
-    """Return the reply to one text; after an error, try the next variant of the dialect's request."""
+    """Return the tokens in the reply to one text; after an error, try other variants of the request."""
     while True:
         try:
             return _ask_entries(model, [text])[0]
@@ -186,7 +186,7 @@ def _ask_values(model: "EndpointModel", texts: Sequence[Ids]) -> list[list[float
 
 
 def _list_log_probs(entries: Sequence[TokenEntry]) -> list[float]:
-    """Return the log-probabilities after the first token; a probability of zero counts as -1e4."""
+    """Return the log-probabilities of all tokens except the first; a probability of zero counts as -1e4."""
     return [-1e4 if entry.log_prob is None else entry.log_prob for entry in entries[1:]]
 
 

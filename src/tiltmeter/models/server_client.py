@@ -15,7 +15,7 @@ _HINTS = {
 
 
 def open_client(address: str, options: ModelOptions, **settings: Any) -> Client:
-    """Return a client for the server at an address; `settings` are other fields of `Client`."""
+    """Return a client for the server at an address; `settings` override fields of the `Client`."""
     defaults = {
         "key": os.environ.get("TILTMETER_API_KEY") or os.environ.get("OPENAI_API_KEY") or None,
         "concurrency": options.concurrency,

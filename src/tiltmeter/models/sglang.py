@@ -14,12 +14,12 @@ from tiltmeter.questions import Ids
 
 
 class SglangDialect:
-    """Requests with token ids; the replies have [log-probability, id, text] for each token."""
+    """Requests to `/generate` with token ids; replies contain [log-probability, id, text] for each input token."""
 
     scheme = "sglang"
 
     def relax_request(self) -> bool:
-        """Return False, because the request has no other variant."""
+        """Return False, because there is no other variant of the request to try after an error."""
         return False
 
     def request(self, model: str, ids: Ids) -> Request:  # noqa: ARG002 - the server serves one model

@@ -66,7 +66,7 @@ def _answer_request(library: ModuleType, request: dict[str, Any]) -> dict[str, s
 
 
 def _limit_memory() -> None:
-    """Let operations that need too much memory raise a MemoryError, if the operating system supports this."""
+    """Limit the memory of this process, if the operating system can: above the limit, a MemoryError is raised."""
     with suppress(OSError, ValueError, AttributeError):
         pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
         most = pages * resource.getpagesize() + MAX_MEMORY
@@ -74,7 +74,7 @@ def _limit_memory() -> None:
 
 
 def _limit_time(seconds: float) -> None:
-    """Let the operating system end the process after this number of additional seconds of processor time."""
+    """Let the operating system end this process after `seconds` more of processor time."""
     with suppress(OSError, ValueError, AttributeError):
         used = resource.getrusage(resource.RUSAGE_SELF)
         most = int(used.ru_utime + used.ru_stime + seconds) + 1

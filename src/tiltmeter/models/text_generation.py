@@ -40,9 +40,9 @@ class SeededPrompt:
 class TextGenerator:
     """A loaded causal model that generates texts; `ends` are the ids of the tokens that end a text.
 
-    The shape of a batch depends only on the length of its prompts, and an incomplete batch is filled with copies. With
-    another shape, a device might add numbers in another order. This would change the last digits of numbers, and
-    sometimes the text.
+    The shape of a batch depends only on the length of its prompts, and an incomplete batch is filled with copies of its
+    prompts. In a batch of another shape, a device might add numbers in another order, which would change the last
+    digits of probabilities and sometimes the generated text.
     """
 
     name: str
@@ -118,7 +118,7 @@ class TextGenerator:
         return tokens
 
     def _compute_log_probs(self, rows: Sequence[Sequence[int]], width: int) -> torch.Tensor:
-        """Return the log-probabilities at the first two new tokens of the first row."""
+        """Generate two tokens; return the log-probabilities of the vocabulary for both tokens in the first row."""
         output = self._call(rows, width, None, max_new_tokens=2, output_logits=True, return_dict_in_generate=True)
         return torch.stack([logits[0].log_softmax(-1) for logits in output.logits])
 
@@ -168,7 +168,7 @@ class _TokenChoice(LogitsProcessor):
 
 
 def _cut_at_end(tokens: Sequence[int], ends: Sequence[int]) -> list[int]:
-    """Return the tokens of a text up to and including the end token.
+    """Return the tokens up to and including the first token that is in `ends`.
 
     >>> _cut_at_end([5, 6, 2, 2, 2], [2])
     [5, 6, 2]

@@ -23,8 +23,9 @@ class TokenEntry(NamedTuple):
 class TextPlan:
     """The texts that are sent for some questions, and the answers that are computed from the replies.
 
-    For a wanted token t at position p, the server needs the first p + 1 tokens followed by t. A text that is a prefix
-    of another text is not sent, because the reply to the longer text contains all log-probabilities of the prefix.
+    For a wanted token t at position p, the plan contains a text of the first p + 1 tokens of the question and t. A text
+    that is a prefix of another text is not sent, because the reply to the longer text contains all log-probabilities of
+    the prefix.
     """
 
     def __init__(self, questions: Sequence[Question]) -> None:
@@ -59,7 +60,7 @@ class TextPlan:
         return [*leading, *(index for index in range(len(self.texts)) if index not in leading)]
 
     def collect_answers(self, text: int, entries: list[TokenEntry]) -> Iterator[tuple[bytes, Answer]]:
-        """Yield the digest and the answer of each question for which this was the last missing reply.
+        """Add a reply, and yield the digest and the answer of each question that needs no other replies any more.
 
         `text` is the index of the text, and `entries` are the tokens in its reply.
         """

@@ -45,7 +45,7 @@ def reject_text_growth(tokenizer: Any, texts: Sequence[str]) -> None:
 
 
 def _read_rules(tokenizer: Any) -> list[_Rule]:
-    """Return the rules of the normaliser; raise a ModelError if the decoder could make texts far longer."""
+    """Return the normaliser rules of a tokenizer; raise a ModelError if its decoder could make texts far longer."""
     parts = json.loads(tokenizer.backend_tokenizer.to_str())
     if _compute_bound([*_flatten_rules(parts.get("decoder"), "decoders")], 1) > _MAX_CHARACTERS:
         raise ModelError(
@@ -90,7 +90,7 @@ def _compute_shortest_match(pattern: str) -> int:
 
 
 def _stays_short(rules: Sequence[_Rule], text: str) -> bool:
-    """Return whether a text stays within the limit after each of the rules."""
+    """Return whether the length of a text stays within the limit after each rule of the normaliser."""
     longest = max(_MAX_CHARACTERS, _MAX_GROWTH * len(text))
     if _compute_bound(rules, len(text)) <= longest:
         return True

@@ -157,7 +157,7 @@ class TokenizerText:
         ]
 
     def encode_pairs(self, pairs: Sequence[tuple[str, str]]) -> list[EncodedText]:
-        """Tokenize each sentence pair as one input, with token types if the model has them."""
+        """Tokenize each sentence pair as one input; `segments` are the token types, if the model has token types."""
         if not pairs:
             return []
         reject_text_growth(self.tokenizer, [text for pair in pairs for text in pair])
@@ -237,7 +237,7 @@ def _find_unknown_id(tokenizer: Any) -> int | None:
 
 
 def _select_first_id(*tokens: Any) -> int | None:
-    """Return the first token id that is not None; for a list of ids, its first element is used."""
+    """Return the first token id that is not None; a list of ids counts as its first element."""
     for token in tokens:
         if isinstance(token, list):
             token = token[0] if token else None

@@ -120,7 +120,7 @@ class NllbTranslator:
         return f"nllb {model} generation {files} beams {self._beams} longest {MAX_NEW_TOKENS}{start}"
 
     def check(self, language: str) -> None:
-        """Raise a UsageError if the model has no token for the language."""
+        """Raise a UsageError if the model has no token for the target language."""
         self._find_language_token(language)
 
     def with_source_language(self, language: str) -> "NllbTranslator":

@@ -68,6 +68,6 @@ class TranslationStore(CacheDatabase):
         return None if first is None else (first, last)
 
     def lock(self, system: str, language: str) -> FileLock:
-        """Return a lock; a run holds it from `get` to `put`, so that two runs do not pay for the same translations."""
+        """Return a file lock; runs hold it from `get` to `put`, so that no two runs pay for the same translations."""
         name = hashlib.sha256(f"{system}\n{language}".encode()).hexdigest()[:16]
         return FileLock(f"{self.path}.{name}.lock", mode=get_lock_mode(self.path))

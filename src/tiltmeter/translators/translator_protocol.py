@@ -55,14 +55,14 @@ class Translator(Protocol):
 
     @property
     def key(self) -> str:
-        """The key of stored translations.
+        """The key of stored translations of this system.
 
         The key identifies everything that a translation depends on, except the sentence and the target language.
         """
 
     @property
     def price(self) -> Price | None:
-        """The price of translations; None if the system is free."""
+        """The price per million characters; None if the system is free."""
 
     @property
     def batch_size(self) -> int:

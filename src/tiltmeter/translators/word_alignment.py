@@ -74,7 +74,7 @@ class Eflomal:
     name = "eflomal"
 
     def align(self, pairs: Sequence[tuple[str, str]]) -> list[AlignedPair]:
-        """Align each source with its translation. The training is random, so results differ slightly between calls."""
+        """Align pairs of source and translation. The aligner is random, so results differ slightly between calls."""
         tokenised = [(tuple(tokenize_words(source)), tuple(tokenize_words(target))) for source, target in pairs]
         usable = [place for place, (source, target) in enumerate(tokenised) if source and target]
         aligned = [AlignedPair(source, target) for source, target in tokenised]

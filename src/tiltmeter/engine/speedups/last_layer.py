@@ -30,8 +30,8 @@ _MAX_READ_SHARE = 0.75
 class LastLayer:
     """The matrices of a model's last layer; some of them are computed only at the positions that are read.
 
-    At first, only the feed-forward matrices are restricted; `narrow_further` adds each other matrix that passes a
-    check.
+    At first, only the feed-forward matrices are restricted to these positions; `narrow_further` also restricts each
+    other matrix that passes a check.
     """
 
     def __init__(self, model: nn.Module) -> None:

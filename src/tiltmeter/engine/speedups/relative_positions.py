@@ -20,7 +20,7 @@ from tiltmeter.engine.speedups.speedup import SpeedUp, Undo, set_attributes
 
 
 class RelativePositions:
-    """The attention modules of an encoder or decoder that have a relative position bias."""
+    """Sets token positions in an encoder or decoder whose attention modules have a relative position bias (T5)."""
 
     def __init__(self, stack: nn.Module) -> None:
         self._attentions: list[Any] = [part for part in stack.modules() if hasattr(part, "compute_bias")]
@@ -33,7 +33,7 @@ class RelativePositions:
 
     @contextmanager
     def at(self, depths: Tensor | None) -> Iterator[None]:
-        """Set the positions of the tokens within the context; None means that a position is the index in the row."""
+        """Set the positions of all tokens to `depths` within the context; None means that positions are row indices."""
         if depths is None:
             yield
             return

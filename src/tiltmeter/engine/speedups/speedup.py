@@ -51,7 +51,7 @@ def set_attributes(answerer: Any, **values: Any) -> Undo:
 def try_mask_forms(answerer: Any, passes: Callable[[], bool], longest_row: int) -> None:
     """Set the first form of attention mask that passes a check, for rows of up to `longest_row` tokens.
 
-    If only one form is possible, it is not checked here, because the equivalence check follows.
+    If only one form is possible, this function does not check it, because `apply_speedups` checks it afterwards.
     """
     forms = answerer.masks.forms(longest_row)
     for form in forms:

@@ -34,7 +34,7 @@ class _ProjectionReached(Exception):  # noqa: N818 - not an error: it carries th
 
 
 class ProjectingHead(VocabularyHead):
-    """Takes the hidden states before a model's vocabulary projection, and projects only the wanted states."""
+    """Projects only the hidden states at the wanted positions onto the vocabulary; overrides `VocabularyHead`."""
 
     projects_everywhere = False
 
