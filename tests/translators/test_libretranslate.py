@@ -91,7 +91,7 @@ def test_other_failures_are_errors(kind: str, service: Service, slept: list[floa
     with raises_mentioning(ModelError, "JSON"):
         translator.translate(TEXTS, "sk")
     service.answer = lambda _asked: {"hello": "world"}
-    with raises_mentioning(ModelError, f"{kind}:{service.url}", "check that it is"):
+    with raises_mentioning(ModelError, f"{kind}:{service.url}", "check that this address"):
         translator.translate(TEXTS, "sk")
     assert not slept
 

@@ -32,7 +32,7 @@ CREATE TABLE IF NOT EXISTS answers (
 _INSERT = """
 WITH RECURSIVE indices (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM indices WHERE i + 1 < :count),
 new (question, answer) AS (
-    -- A part of an empty BLOB is NULL.
+    -- For an empty BLOB, substr returns NULL.
     SELECT substr(:digests, 16 * i + 1, 16), coalesce(substr(:numbers, :size * i + 1, :size), x'') FROM indices
 )
 INSERT INTO answers (model, question, answer, checksum)
@@ -65,7 +65,7 @@ class LoadFindings:
     """Findings from loading a model.
 
     `unused_modules` are modules of the checkpoint that the loaded model does not have. `disabled` contains the
-    speed-ups and batch layouts that are not used, because they would change numbers; each name is mapped to the reason.
+    speed-ups and batch layouts that are not used, because they would change answers; each name is mapped to the reason.
     """
 
     unused_modules: list[str] = field(default_factory=list)
@@ -73,7 +73,7 @@ class LoadFindings:
 
 
 class AnswerStore(CacheDatabase):
-    """Answers in one SQLite file, which several runs can use at once; the key is model fingerprint and question digest.
+    """Answers in one SQLite file for several runs at once; the keys are model fingerprints and question digests.
 
     Each `put` is one transaction, so a killed process loses only the answers that it had not yet stored.
     """
@@ -84,7 +84,7 @@ class AnswerStore(CacheDatabase):
         super().__init__(self.path, _SCHEMA, synchronous="NORMAL", contents="answers", remedy=remedy, journal=journal)
 
     def get(self, fingerprint: str, questions: Iterable[bytes]) -> dict[bytes, Answer]:
-        """Return the stored undamaged answers; `questions` are the digests of the questions."""
+        """Return a dictionary from question digests to stored answers; omit missing and damaged answers."""
         wanted = list(questions)
         return self.retry_if_damaged(lambda: self._get(fingerprint, wanted))
 
@@ -100,7 +100,7 @@ class AnswerStore(CacheDatabase):
         return {question: np.frombuffer(answer, NUMBER) for question, answer in rows}
 
     def put(self, fingerprint: str, answers: Mapping[bytes, Answer]) -> None:
-        """Store answers; if the process is killed meanwhile, either all or none of them are stored."""
+        """Store all answers in one transaction; a process that is killed meanwhile stores none of these answers."""
         self.retry_if_damaged(lambda: self._put(fingerprint, answers))
 
     def _put(self, fingerprint: str, answers: Mapping[bytes, Answer]) -> None:
@@ -116,18 +116,18 @@ class AnswerStore(CacheDatabase):
                 self._db.execute(_INSERT, {"count": len(digests), **owner, **values})
 
     def delete(self, fingerprint: str, questions: Iterable[bytes]) -> None:
-        """Delete a model's answers to these questions (digests)."""
+        """Delete the answers of the model with this fingerprint to these questions; `questions` are digests."""
         query = "DELETE FROM answers WHERE model = (SELECT id FROM models WHERE fingerprint = ?) AND question = ?"
         with self.begin_transaction():
             for question in questions:
                 self._db.execute(query, [fingerprint, question])
 
     def merge(self, path: Path | str) -> None:
-        """Add the answers of another store; an existing answer is replaced only if it is damaged."""
+        """Add the answers of the store in the file `path`; replace an existing answer only if it is damaged."""
         self._merge(path, _MERGE)
 
     def put_loading(self, fingerprint: str, loading: LoadFindings) -> None:
-        """Store the findings from loading a model, for later runs that do not load the model."""
+        """Store the `LoadFindings` of a model, for later runs that do not load the model."""
         self.retry_if_damaged(lambda: self._put_loading(fingerprint, loading))
 
     def _put_loading(self, fingerprint: str, loading: LoadFindings) -> None:
@@ -136,7 +136,7 @@ class AnswerStore(CacheDatabase):
             self._db.execute("UPDATE models SET loading = ? WHERE id = ?", values)
 
     def get_loading(self, fingerprint: str) -> LoadFindings:
-        """Return the findings from loading a model; they are empty if no undamaged findings are stored."""
+        """Return the `LoadFindings` of a model; they are empty if no undamaged findings are stored."""
         query = "SELECT CAST(loading AS BLOB) FROM models WHERE fingerprint = ? AND loading IS NOT NULL"
         for (content,) in self.retry_if_damaged(lambda: self._db.execute(query, [fingerprint]).fetchall()):
             with suppress(ValueError, TypeError, AttributeError, KeyError):

@@ -1,4 +1,4 @@
-"""Base classes of answerers: loaded models that compute the requested numbers of a batch of rows."""
+"""Base classes of answerers: loaded models that compute the log-probabilities that a batch of rows requests."""
 
 import inspect
 from abc import ABC, abstractmethod
@@ -23,8 +23,8 @@ from tiltmeter.engine.speedups import apply_speedups
 from tiltmeter.engine.vocabulary_head import RestrictPositions, VocabularyHead
 from tiltmeter.questions import Kind, WantedQuantity
 
-# Width of packed rows on a GPU in tokens. Wider rows need less padding, but more time for attention. With this width,
-# padding is at most 3% of the tokens (docs/evidence/performance.md).
+# Width in tokens of packed rows (rows of several inputs) on a GPU. Wider rows need less padding, but more time for
+# attention. With this width, padding is at most 3% of the tokens (docs/evidence/performance.md).
 _PACK_WIDTH_ON_GPU = 128
 # Number of batches that are prepared while a GPU computes. On a CPU, preparing batches would slow down the computation.
 _BATCHES_AHEAD = 2
@@ -33,15 +33,15 @@ _BATCHES_AHEAD = 2
 class Answerer(ABC):
     """A loaded model that answers batches.
 
-    The constructor determines the batch layouts in which each input gets the same numbers as alone in a batch. Then it
+    The constructor finds the batch layouts in which each input gets the same answers as alone in a batch. Then it
     applies the speed-ups, except the ones in `without`. `speedups` are the names of the speed-ups in use. `disabled`
-    maps each speed-up that was tried but is not used to the reason.
+    maps each batch layout or speed-up that was tried but is not used to the reason.
     """
 
     kind: Kind
-    # Width of packed rows on a CPU in tokens. It is lower than on a GPU, because attention takes a larger part of the
-    # time on a CPU. With this width and larger batches, T5 took 7 to 12% less time than with unpacked rows
-    # (docs/evidence/performance.md).
+    # Width in tokens of packed rows (rows of several inputs) on a CPU. It is lower than on a GPU, because attention
+    # takes a larger part of the time on a CPU. With this width and larger batches, T5 took 7 to 12% less time than with
+    # unpacked rows (docs/evidence/performance.md).
     pack_width_on_cpu = 64
 
     def __init__(self, model: nn.Module, device: torch.device, without: Collection[str] = ()) -> None:
@@ -49,7 +49,7 @@ class Answerer(ABC):
         self.device = device
         self.dtype = next(p.dtype for p in model.parameters() if p.is_floating_point())
         self.batches_ahead = 0 if device.type == "cpu" else _BATCHES_AHEAD
-        # Any token id can be the padding, because padding is masked or comes after all positions that are read.
+        # Any token id can be used as padding, because padding is masked or comes after all positions that are read.
         self.pad = 0
         # Returns a context in which the last layer is computed only at the given positions.
         self.restrict_to_positions: RestrictPositions = lambda _rows: nullcontext()
@@ -64,19 +64,19 @@ class Answerer(ABC):
         self.check_and_speed_up(without)
 
     def prepare(self) -> None:
-        """Initialise the attributes of a subclass; called before speed-ups are applied."""
+        """Initialise the attributes of a subclass; the constructor calls this method before it applies speed-ups."""
         return
 
     @torch.inference_mode()
     def check_and_speed_up(self, without: Collection[str]) -> None:
-        """Find the batch layouts that do not change numbers, then apply the speed-ups that do not change numbers."""
+        """Set the fastest batch layout and apply the speed-ups that do not change the model's answers."""
         effects = BatchEffects(self)
         self.layout, self.disabled = effects.find_layout()
         self.speedups = apply_speedups(self, effects, without)
 
     @abstractmethod
     def numbers(self, batch: Batch) -> Tensor:
-        """Return a tensor with two rows: the first and the second number of each request, in `NumberRequests` order."""
+        """Return two rows: the first and the second number (`WantedQuantity`) for each of the `NumberRequests`."""
 
     @torch.inference_mode()
     def start(self, batch: Batch) -> Callable[[], NDArray[np.float32]]:
@@ -99,11 +99,14 @@ class Answerer(ABC):
         return wait
 
     def answer(self, batch: Batch) -> NDArray[np.float32]:
-        """Return the numbers of a batch, in the format of `numbers`."""
+        """Return the requested numbers of a batch as an array with two rows, as in the method `numbers`."""
         return self.start(batch)()
 
     def compute_pack_width(self) -> int:
-        """Return the width of packed rows on this device in tokens, at most the model's maximum input length."""
+        """Return the width in tokens of packed rows (rows of several inputs) on this device.
+
+        The width is not larger than the maximum input length of the model.
+        """
         width = self.pack_width_on_cpu if self.device.type == "cpu" else _PACK_WIDTH_ON_GPU
         return min(width, self.positions or width)
 
@@ -118,7 +121,7 @@ class Answerer(ABC):
         return self._pad_to_rectangle(flat, lengths, self.pad)
 
     def mask(self, rows: Sequence[Sequence[int]]) -> Tensor | None:
-        """Return a mask with 1 for tokens and 0 for padding.
+        """Return an attention mask for padded rows, with 1 for tokens and 0 for padding.
 
         Returns None if there is no padding, because attention without a mask can use faster kernels.
         """
@@ -128,7 +131,7 @@ class Answerer(ABC):
         return self.to_device((np.arange(lengths.max()) < lengths[:, None]).astype(np.int64))
 
     def compute_depths_and_ends(self, batch: Batch) -> tuple[Tensor, Tensor]:
-        """Return two tensors: the position of each token in its own input, and the end of its subtree (see `Row`)."""
+        """Return two tensors for a batch: each token's position in its own input, and its subtree's end (see `Row`)."""
         depths = [row.depths or range(len(row.ids)) for row in batch]
         ends = [row.ends or (len(row.ids),) * len(row.ids) for row in batch]
         return self.pad_rows(depths), self.pad_rows(ends)
@@ -136,8 +139,8 @@ class Answerer(ABC):
     def locate_packed_tokens(self, lengths: Sequence[Sequence[int]]) -> tuple[Tensor, Tensor]:
         """Return two tensors for packed rows: each token's position in its input, and the index of this input.
 
-        `lengths` are the lengths of the inputs in each row. Inputs are numbered across all rows; padding has the index
-        -1.
+        `lengths` are the lengths of the inputs in each row. Inputs are numbered across all rows; the index for padding
+        is -1.
         """
         of_inputs = np.fromiter(chain.from_iterable(lengths), dtype=np.int64)
         of_rows = np.array([sum(row) for row in lengths])
@@ -156,8 +159,8 @@ class Answerer(ABC):
         if self.device.type != "cuda":
             return torch.from_numpy(array).to(self.device)
         pinned = torch.empty(array.shape, dtype=torch.int64, pin_memory=True)
-        # numpy copies with one thread. On a busy host, waking all threads of torch took up to 80 of 150 ms
-        # (docs/evidence/performance.md).
+        # The copy uses numpy, which copies with one thread: on a busy host, waking all threads of torch for copies took
+        # up to 80 ms of 150 ms in total (docs/evidence/performance.md).
         pinned.numpy()[...] = array
         return pinned.to(self.device, non_blocking=True)
 
@@ -176,7 +179,7 @@ class VocabularyAnswerer(Answerer):
         """Return the keyword arguments of the model's `forward` for a small input."""
 
     def read(self, inputs: dict[str, Any], width: int, requests: NumberRequests) -> Tensor:
-        """Return the requested numbers from one forward pass; `width` is the padded length of the (decoder) rows."""
+        """Return the requested numbers from one forward pass; `width` is the padded length of the rows of token ids."""
         positions = requests.lines * width + requests.positions
         rows, which = np.unique(positions, return_inverse=True)
         states = self.head.read(inputs, self.to_device(rows), self.restrict_to_positions)
@@ -213,5 +216,5 @@ class OneStackAnswerer(VocabularyAnswerer):
         return self.inputs([Row(ids=(1, 2, 3))])
 
     def numbers(self, batch: Batch) -> Tensor:
-        """Return a tensor with two rows: the first and the second number of each request, in `NumberRequests` order."""
+        """Return two rows: the first and the second number (`WantedQuantity`) for each of the `NumberRequests`."""
         return self.read(self.inputs(batch), max(len(row.ids) for row in batch), NumberRequests.of(batch))

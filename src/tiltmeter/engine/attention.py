@@ -12,9 +12,10 @@ from tiltmeter.errors import ModelError
 
 @torch.inference_mode()
 def compute_mean_attention(model: nn.Module, inputs: Mapping[str, Any]) -> Tensor:
-    """Return the mean attention to each position over layers, heads and attending positions (inputs × positions).
+    """Return the mean attention to each position of each input, as a tensor of inputs × positions.
 
-    AULA uses this number as the weight of a token (Kaneko and Bollegala 2022). Padding is not an attending position.
+    The mean is over layers, heads and attending positions; padding is not an attending position. The protocol AULA uses
+    the mean as the weight of a token (Kaneko and Bollegala 2022).
     """
     with _use_eager_attention(model):
         layers = model.base_model(**inputs, output_attentions=True).attentions  # type: ignore[operator]

@@ -1,7 +1,8 @@
 """Attention masks of rows with several inputs, including the windows and chunks of local attention.
 
-transformers builds the attention masks of rows with one input. It uses a four-dimensional mask without changes;
-therefore such a mask of a row with several inputs must already include the windows from the model's config.
+For rows with one input, transformers builds the attention masks. For rows with several inputs, this module builds a
+four-dimensional mask. transformers uses such a mask without changes; therefore it must already include the windows from
+the model's config.
 """
 
 from collections.abc import Mapping
@@ -18,8 +19,8 @@ from torch import Tensor
 _WINDOW_NAMES = ("sliding_window", "sliding_window_size")
 _CHUNK_NAMES = ("attention_chunk_size",)
 
-# "full" ignores windows, "local" applies them to all layers, and "by layer type" builds one mask for each type of
-# layer.
+# The form of a mask: "full" ignores windows and chunks, "local" applies them to all layers, and "by layer type" builds
+# one mask for each type of layer.
 MaskForm = Literal["full", "local", "by layer type"]
 
 
@@ -35,7 +36,7 @@ def build_tree_mask(ends: Tensor) -> Tensor:
 
 
 def to_additive_mask(seen: Tensor, dtype: torch.dtype) -> Tensor:
-    """Return a boolean mask as an additive mask (batch, 1, query, key), which every attention function accepts."""
+    """Convert a boolean mask to an additive mask (batch, 1, query, key), which every attention function accepts."""
     mask = torch.zeros(seen.shape, dtype=dtype, device=seen.device)
     return mask.masked_fill_(~seen, torch.finfo(dtype).min)[:, None]
 
@@ -44,8 +45,9 @@ def to_additive_mask(seen: Tensor, dtype: torch.dtype) -> Tensor:
 class AttentionMasks:
     """The attention masks of one model for rows with several inputs.
 
-    `window` and `chunk` are sizes from the config; 0 means that there is none. `layer_types` are the types of the
-    model's layers, such as `full_attention` and `sliding_attention`. For `form` see `MaskForm`.
+    `window` and `chunk` are sizes in tokens from the config; 0 means that attention has no window or no chunks.
+    `layer_types` are the types of the model's layers, such as `full_attention` and `sliding_attention`. For `form` see
+    `MaskForm`.
     """
 
     causal: bool
@@ -56,7 +58,7 @@ class AttentionMasks:
 
     @classmethod
     def from_config(cls, config: Any, *, causal: bool) -> "AttentionMasks":
-        """Return the masks for a model with this config; their form is "full"."""
+        """Return the `AttentionMasks` of a model with this config, with the form "full"."""
         text = config.get_text_config()
         return cls(
             causal=causal,
@@ -66,16 +68,16 @@ class AttentionMasks:
         )
 
     def forms(self, longest_row: int) -> list[MaskForm]:
-        """Return the mask forms to try for rows of up to `longest_row` tokens; the most probable form comes first."""
+        """Return the mask forms to try for rows of up to `longest_row` tokens, in the order of their probability."""
         sizes = [size for size in (self.window, self.chunk) if size]
         if not sizes or min(sizes) > longest_row:
             return ["full"]
         return ["by layer type", "local", "full"] if self.layer_types else ["local", "full"]
 
     def build(self, seen: Tensor, positions: Tensor, dtype: torch.dtype) -> Tensor | Mapping[str, Tensor]:
-        """Return the attention mask for the (query, key) pairs in `seen`, restricted to the model's windows.
+        """Return the attention mask that allows the (query, key) pairs in `seen`, within the model's attention windows.
 
-        `positions` are the positions of the tokens in their own inputs.
+        `seen` is a boolean tensor (batch, query, key). `positions` are the positions of the tokens in their own inputs.
         """
         if self.form == "full":
             return to_additive_mask(seen, dtype)
@@ -85,7 +87,7 @@ class AttentionMasks:
         return {name: local if "slid" in name or "chunk" in name else full for name in self.layer_types}
 
     def _find_near_pairs(self, positions: Tensor) -> Tensor:
-        """Return for each (query, key) pair of positions whether it is within the window and in one chunk."""
+        """Return for each (query, key) pair of tokens whether they are within one window and in one chunk."""
         distances = positions[:, :, None] - positions[:, None]
         near = torch.ones_like(distances, dtype=torch.bool)
         if self.window:
@@ -97,7 +99,8 @@ class AttentionMasks:
 
 def _read_first_size(config: Any, names: tuple[str, ...]) -> int:
     for name in names:
-        # Reading an attribute raises an error in some configs. The equivalence check will detect a wrong mask.
+        # Reading an attribute raises an error in some configs. If a size is missed, the equivalence check detects the
+        # wrong mask.
         with suppress(Exception):
             size = getattr(config, name, None)
             if isinstance(size, int) and size > 0:

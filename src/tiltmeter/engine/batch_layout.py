@@ -1,4 +1,4 @@
-"""The layout of inputs in rows and batches that a loaded model supports."""
+"""The ways to arrange inputs in rows and batches that a loaded model supports."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -9,13 +9,13 @@ from tiltmeter.engine.row_groups import group_equal_lengths, group_similar_lengt
 
 @dataclass(frozen=True, slots=True)
 class BatchLayout:
-    """The ways to put inputs into rows and batches in which each input gets the same numbers as alone in a batch.
+    """The ways to put inputs into rows and batches in which each input gets the same answers as alone in a batch.
 
-    `pack` is the width of packed rows in tokens; 0 means that each input has its own row. `shares_prefixes`: inputs
-    with a common prefix may share a row. `pads`: rows of different lengths may share a batch. `batches`: several rows
-    may share a batch. `truncates`: causal inputs and decoder targets may end at the last position that is read.
-    `longest` is the maximum length for which padding and batches were checked; longer rows are computed alone. 0 means
-    no maximum.
+    `pack` is the width in tokens of packed rows (rows of several inputs); 0 means that each input has its own row.
+    `shares_prefixes`: inputs with a common prefix may share a row. `pads`: rows of different lengths may share a batch.
+    `batches`: several rows may share a batch. `truncates`: causal inputs and decoder targets may end at the last
+    position that is read. `longest` is the maximum length for which padding and batches were checked; longer rows are
+    computed alone. 0 means no maximum.
     """
 
     pack: int = 0
@@ -27,7 +27,7 @@ class BatchLayout:
 
     @classmethod
     def combine(cls, layouts: Iterable[Self]) -> Self:
-        """Return the layout that all of the given layouts allow.
+        """Return a layout that uses only what all of the given layouts allow.
 
         >>> BatchLayout.combine([BatchLayout(pack=64, longest=192), BatchLayout(pack=128, longest=1024, pads=False)])
         BatchLayout(pack=64, shares_prefixes=False, pads=False, batches=True, truncates=True, longest=192)
@@ -47,8 +47,8 @@ class BatchLayout:
     ) -> list[list[int]]:
         """Divide rows into batches of at most `batch_tokens` tokens, and return the row indices of each batch.
 
-        `lengths` are the lengths of the rows. `sources` are the lengths of their sources in an encoder-decoder, which
-        are padded too.
+        `lengths` are the lengths of the rows. For an encoder-decoder, `sources` are the lengths of the sources of the
+        rows, which are padded too.
 
         >>> BatchLayout(longest=8).divide([2, 5, 9, 2, 5], 20)
         [[2], [1, 4], [0, 3]]

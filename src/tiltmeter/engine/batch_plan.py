@@ -19,22 +19,22 @@ from tiltmeter.questions import Ids, Kind, Question, WantedQuantity, count_commo
 LARGEST_TREE = 192
 # Minimum length of a shared prefix in tokens. A shorter prefix saves less time than the longer row costs.
 SHORTEST_SHARED_PREFIX = 2
-# Minimum share of an input's tokens that must be shared in a tree that is wider than packed rows. There are few such
-# trees, and they are in small batches. Without such trees, padding of GPT-2 between sentences (GPU settings) was 1.6%
-# instead of 2.3%, but long prefixes were computed several times.
+# A prefix tree may be wider than packed rows only if each input shares at least this share of its tokens with the input
+# before it. Such trees are few, and are in small batches with more padding. Without such trees, padding of GPT-2 on
+# StereoSet intersentence (GPU settings) was 1.6% instead of 2.3%, but long prefixes were computed several times.
 _SHARED_IN_WIDE_TREES = 0.5
 # Batch size of an encoder-decoder as a multiple of `batch_tokens`. A larger batch has more sources and more targets of
 # equal length; the model divides both into smaller batches. `_MOST_TOKENS` is the maximum batch size in tokens, so that
 # a GPU does not wait for the next batch.
 _ENCODER_BATCHES = 4
 _MOST_TOKENS = 131_072
-# Maximum number of source tokens in a packed row, per token of the row's width. Cross-attention is computed over all
-# sources of the row.
+# Maximum number of source tokens for a packed row of the decoder, per token of the row's width. The number is limited,
+# because every token of the row has cross-attention to all sources of the row.
 _SOURCES_PER_TOKEN = 8
 
 
 def plan_batches(questions: Iterable[Question], kind: Kind, batch_tokens: int, layout: BatchLayout) -> list[Batch]:
-    """Return batches of at most `batch_tokens` tokens each, including padding, that answer all questions.
+    """Return batches of at most `batch_tokens` tokens each, including padding, which together answer all questions.
 
     The batches of an encoder-decoder are several times as large; the model divides their sources and their targets into
     smaller batches.
@@ -54,7 +54,7 @@ def plan_batches(questions: Iterable[Question], kind: Kind, batch_tokens: int, l
 
 
 def compute_padding_share(batches: Iterable[Batch], batch_tokens: int, layout: BatchLayout) -> float:
-    """Return the share of padding in all tokens; `batch_tokens` and `layout` must be those of the plan."""
+    """Return the share of padding in all tokens of a batch plan; pass the plan's `batch_tokens` and `layout`."""
     sent = useful = 0
     for batch in batches:
         # An encoder-decoder divides the sources and the targets of a batch into smaller batches.
@@ -104,7 +104,7 @@ def _merge_into_trees(rows: Iterable[Row], width: int) -> Iterator[Row]:
 
 
 class _PrefixTree:
-    """Builds one row from a prefix tree; inputs must be added in sorted order."""
+    """Builds one row from inputs with common prefixes (a prefix tree); inputs must be added in sorted order."""
 
     def __init__(self, sources: tuple[Ids, ...]) -> None:
         self._sources = sources
@@ -116,7 +116,7 @@ class _PrefixTree:
         self._path: list[int] = []  # the indices in the row of this input's tokens
 
     def can_take(self, row: Row, width: int) -> bool:
-        """Return whether a row fits into the tree and shares a long enough prefix with the input added last."""
+        """Return whether a row fits into the tree and shares enough tokens with the input that was added last."""
         shared = count_common_prefix(self._last, row.ids)
         tokens = len(self._ids) + len(row.ids) - shared
         fits = tokens <= width or (tokens <= LARGEST_TREE and shared >= _SHARED_IN_WIDE_TREES * len(row.ids))
@@ -135,7 +135,7 @@ class _PrefixTree:
         self._reads += [RowQuestion(question, indices) for question, _ in row.reads]
 
     def row(self) -> Row:
-        """Return the finished row; it has no `depths` and `ends` if it contains only one input."""
+        """Return the finished row; its `depths` and `ends` are empty if it contains only one input."""
         if len(self._ids) == len(self._path):
             return Row(tuple(self._ids), self._sources, reads=self._reads)
         self._close(0)
@@ -144,14 +144,14 @@ class _PrefixTree:
         )
 
     def _close(self, depth: int) -> None:
-        """Set the end of the subtrees for the last input's tokens from this depth on."""
+        """Set the end of the subtree of each token of the last input, for the tokens from this depth on."""
         for index in self._path[depth:]:
             self._ends[index] = len(self._ids)
         del self._path[depth:]
 
 
 def _pack_rows(rows: Iterable[Row], width: int, *, causal: bool) -> list[Row]:
-    """Pack rows into longer rows of up to `width` tokens."""
+    """Concatenate rows into packed rows of up to `width` tokens."""
     ordered = sorted(rows, key=lambda row: (row.segments, row.sources, row.ids))
     together = pack_lengths([_compute_row_size(row) for row in ordered], width)
     return [
@@ -161,7 +161,7 @@ def _pack_rows(rows: Iterable[Row], width: int, *, causal: bool) -> list[Row]:
 
 
 def _compute_row_size(row: Row) -> int:
-    """Return the number of tokens that a row needs in a packed row: its length, or the room for a longer source."""
+    """Return the number of tokens that a row needs in a packed row: its length, or more if its source is long."""
     if not row.sources:
         return len(row.ids)
     (source,) = row.sources  # all inputs of a tree have the same source
@@ -207,8 +207,8 @@ def _build_batches(rows: Sequence[Row], batch_tokens: int, layout: BatchLayout) 
 def _build_source_batches(rows: Sequence[Row], batch_tokens: int) -> Iterator[Batch]:
     """Yield batches for an encoder-decoder, of rows whose sources have similar lengths.
 
-    All rows with the same source are in one batch, so that the source is encoded once. Only a source of packed rows may
-    be in two batches. The model divides the sources and the rows of a batch by length into smaller batches.
+    All rows with the same source are in one batch, so that the source is encoded once; only a source in packed rows may
+    be in two batches. The model later divides the sources and the rows of a batch by length into smaller batches.
     """
     by_sources: dict[tuple[Ids, ...], Batch] = {}
     for row in sorted(rows, key=lambda row: (-sum(map(len, row.sources)), row.sources, row.ids)):

@@ -11,7 +11,7 @@ from tiltmeter.questions import NUMBER, Answer, Ids, Question
 
 
 class RowQuestion(NamedTuple):
-    """A question that a row answers, and the indices in the row of the question's tokens."""
+    """A question that is answered by a row, and the index in the row of each token of the question."""
 
     question: Question
     indices: Sequence[int]
@@ -24,7 +24,7 @@ class Row:
     In packed rows, `lengths` are the lengths of the concatenated inputs. In a causal model, inputs with a common prefix
     form a prefix tree in depth-first order, and the tree counts as one input. Then `depths` are the positions of the
     tokens in their own inputs, and `ends` are the indices after the last token of each token's subtree. The tokens of
-    its subtree attend to a token; their indices begin at the index of the token and end before its end.
+    the subtree, with indices from i to before `ends[i]`, attend to token i.
 
     In an encoder-decoder, `sources` has one source for each input, and `ids` are the token ids of the decoder.
     """
@@ -53,7 +53,10 @@ Batch = list[Row]
 
 @dataclass(frozen=True, slots=True)
 class NumberRequests:
-    """All requests of a batch as arrays of equal length: row, position in the row, token id, and `WantedQuantity`."""
+    """The requests of all questions of a batch, as arrays of equal length with one entry for each requested token.
+
+    The arrays contain the index of the row, the position in the row, the token id, and the `WantedQuantity`.
+    """
 
     lines: NDArray[np.int64]
     positions: NDArray[np.int64]
@@ -62,7 +65,7 @@ class NumberRequests:
 
     @classmethod
     def of(cls, batch: Batch) -> "NumberRequests":
-        """Return the requests of all rows of a batch, in order."""
+        """Return the requests of all questions of a batch, in the order of its rows."""
         reads = [read for row in batch for read in row.reads]
         counts = [len(question.wanted) for question, _ in reads]
         lines = np.repeat(np.arange(len(batch)), [len(row.reads) for row in batch])
@@ -90,7 +93,10 @@ class NumberRequests:
 
 
 def split_by_question(batch: Batch, numbers: NDArray[np.float32]) -> dict[bytes, Answer]:
-    """Split the numbers of a batch, in the order of its `NumberRequests`, into one answer for each question."""
+    """Split the numbers of a batch into answers; return a dictionary from question digests to answers.
+
+    The numbers must be in the order of the `NumberRequests` of the batch.
+    """
     answers: dict[bytes, Answer] = {}
     first, second = (row.astype(NUMBER).tobytes() for row in numbers)
     start = 0

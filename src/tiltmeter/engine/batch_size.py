@@ -8,19 +8,21 @@ from torch import nn
 
 from tiltmeter.questions import Kind
 
-# Maximum on a CPU. With 2,048 instead of 1,024 tokens and wider packed rows, GPT-2 took 2 to 7% less time, and T5 7 to
-# 12% less (docs/evidence/performance.md). Larger batches were not faster per token.
+# Maximum number of tokens per batch on a CPU. With 2,048 instead of 1,024 tokens and wider packed rows, GPT-2 took 2 to
+# 7% less time, and T5 took 7 to 12% less (docs/evidence/performance.md). Larger batches were not faster per token.
 _MAX_ON_CPU = 2048
-# Maximum on a GPU (measured on an H200 with `perf.answering`). Larger batches use the device better, until it has to
-# wait for the next batch. Next-sentence heads may have larger batches, because their batches are prepared quickly;
-# encoder-decoders too, because they have two stacks.
+# Maximum number of tokens per batch on a GPU (measured on an H200 with `perf.answering`). Larger batches use the GPU
+# better, until the GPU has to wait for the preparation of the next batch. Next-sentence heads may have larger batches,
+# because their batches are prepared quickly; encoder-decoders too, because sources and targets go through different
+# stacks.
 _MAX_ON_GPU: Mapping[Kind, int] = {
     "masked": 32_768,
     "next-sentence": 65_536,
     "causal": 32_768,
     "seq2seq": 131_072,
 }
-# Minimum, even if the memory seems too small. A batch that runs out of memory is halved (`execution.py`).
+# Minimum number of tokens per batch, even if the memory seems too small. A batch that runs out of memory is halved
+# (`execution.py`).
 _MIN_TOKENS = 128
 # Maximum share of the free memory for the activations of a batch. The rest is for attention weights and temporary
 # copies.
@@ -37,12 +39,12 @@ def estimate_batch_tokens(
     `logits_everywhere`: whether the model computes logits at every position.
     """
     widest = max((m.out_features + m.in_features for m in _list_inner_layers(model)), default=1)
-    # A transformer block keeps its input, its output, and a few tensors as wide as its widest layer. Six is an
-    # estimate.
+    # Bytes per token: a transformer block keeps its input, its output, and a few tensors as wide as its widest layer.
+    # The number 6 is an estimate.
     bytes_each = 6 * widest * next(model.parameters()).element_size()
     if logits_everywhere:
         projection = model.get_output_embeddings()  # type: ignore[operator]
-        # The model's logits, and a float32 copy of the logits for the normalisation.
+        # The logits of the model, and a float32 copy of these logits for the normalisation, are kept for each token.
         bytes_each += 2 * 4 * len(projection.weight) if hasattr(projection, "weight") else 0
     fitting = int(_measure_free_memory(device) * _MEMORY_SHARE / bytes_each)
     limit = _MAX_ON_CPU if device.type == "cpu" else _MAX_ON_GPU[kind]

@@ -15,8 +15,8 @@ class CausalAnswerer(OneStackAnswerer):
     """
 
     kind = "causal"
-    # Two or three prefix trees fill a row of this width; narrower rows have gaps. With this width and batches of 2,048
-    # tokens, GPT-2 took 2 to 7% less time than with rows of 64 tokens and batches of 1,024 tokens
+    # Two or three prefix trees fill a packed row of this width; narrower rows have gaps. With this width and batches of
+    # 2,048 tokens, GPT-2 took 2 to 7% less time than with rows of 64 tokens and batches of 1,024 tokens
     # (docs/evidence/performance.md).
     pack_width_on_cpu = 96
 

@@ -25,7 +25,7 @@ from tiltmeter.safe_output import guard_output
 
 @dataclass(frozen=True, slots=True)
 class _SharedQuestions:
-    """The message to all workers: the questions, and where to store the answers."""
+    """The message to all workers: the questions, and the path and fingerprint for storing the answers."""
 
     questions: Sequence[Question]
     kind: Kind
@@ -37,7 +37,7 @@ class _SharedQuestions:
 
 @dataclass(frozen=True, slots=True)
 class _WorkerReady:
-    """The message of a worker whose model is loaded."""
+    """The message that a worker sends when its model is loaded."""
 
     batch_tokens: int
     layout: BatchLayout
@@ -46,7 +46,7 @@ class _WorkerReady:
 
 @dataclass(frozen=True, slots=True)
 class _WorkerError:
-    """The message of a worker in which an unexpected error occurred."""
+    """The message that a worker sends after an unexpected error."""
 
     error: str
     details: str
@@ -54,7 +54,7 @@ class _WorkerError:
 
 @dataclass(frozen=True, slots=True)
 class _WorkerShare:
-    """The settings of the batch plan, which are equal for all workers, and the index of one worker (`rank`)."""
+    """The settings of the batch plan, which are equal for all workers, and the index of this worker (`rank`)."""
 
     batch_tokens: int
     layout: BatchLayout
@@ -62,15 +62,15 @@ class _WorkerShare:
     workers: int
 
     def can_take(self, batch: Batch) -> bool:
-        """Return whether this worker answers a batch; by the hash of a question, all workers get similar shares."""
+        """Return whether this worker answers a batch; the hash of a question decides, so that shares are similar."""
         return int.from_bytes(batch[0].questions[0]) % self.workers == self.rank
 
 
 class DeviceWorkers:
-    """Processes that answer questions on several devices; each function in `loads` loads the model of one process.
+    """Processes that answer questions on several devices; each process calls one function of `loads` to load its model.
 
-    The processes end with `close` or after an error. All workers make the same batch plan and answer different batches,
-    so the answers are the same as on a single device.
+    The method `close` or an error ends the processes. All workers compute the same batch plan and answer different
+    batches, so the answers are the same as on a single device.
     """
 
     def __init__(self, loads: Sequence[Callable[[], BatchAnswerer]]) -> None:
@@ -91,7 +91,7 @@ class DeviceWorkers:
     ) -> Mapping[bytes, Answer]:
         """Return the answers to all questions as a dictionary; the keys are the digests of the questions.
 
-        Processes are started only if an answer is not stored. For the arguments see `execution.answer_all`.
+        Processes are started only if at least one answer is not stored. For the arguments see `execution.answer_all`.
         """
         by_digest = {question.digest: question for question in questions}
         answers = store.get(fingerprint, by_digest)
@@ -101,7 +101,7 @@ class DeviceWorkers:
             work = _SharedQuestions(list(by_digest.values()), kind, fingerprint, store.path, store.journal, names)
             try:
                 self._start()
-                self._divide(work, batch_tokens, len(answers), report)
+                self._distribute_questions(work, batch_tokens, len(answers), report)
             except BaseException:
                 self.close()
                 raise
@@ -114,9 +114,9 @@ class DeviceWorkers:
         return {name: reason for worker in self._ready for name, reason in worker.disabled.items()}
 
     def close(self) -> None:
-        """Stop the worker processes."""
-        # All processes are killed before waiting for one, because a second Ctrl-C may interrupt the waiting. Stored
-        # answers are not lost.
+        """Kill the worker processes, and wait until they have ended."""
+        # All processes are killed before this process waits for their end, because a second Ctrl-C may interrupt the
+        # waiting. Stored answers are not lost.
         for process in self._processes.values():
             process.kill()
         for connection, process in self._processes.items():
@@ -139,7 +139,9 @@ class DeviceWorkers:
             self._processes[ours] = process
         self._ready = [_receive(connection, self._processes) for connection in self._processes]
 
-    def _divide(self, work: _SharedQuestions, batch_tokens: int | None, answered: int, report: ReportProgress) -> None:
+    def _distribute_questions(
+        self, work: _SharedQuestions, batch_tokens: int | None, answered: int, report: ReportProgress
+    ) -> None:
         """Send the questions to all workers, and report progress until all workers have finished."""
         size = batch_tokens or min(worker.batch_tokens for worker in self._ready)
         layout = BatchLayout.combine(worker.layout for worker in self._ready)
@@ -168,8 +170,8 @@ def _receive(connection: Connection, workers: Mapping[Connection, BaseProcess]) 
         workers[connection].join()
         code = workers[connection].exitcode
         raise ModelError(
-            f"A worker process died (exit code {code}), possibly because memory ran out. Its answers are stored; run "
-            "the same command again to continue."
+            f"A worker process died (exit code {code}), possibly because memory ran out. Finished answers are stored; "
+            "run the same command again to continue."
         ) from None
     if isinstance(message, TiltmeterError):
         raise message
@@ -222,7 +224,7 @@ def _serve(load: Callable[[], BatchAnswerer], connection: Connection) -> None:
 
 
 def _answer_share(model: BatchAnswerer, work: _SharedQuestions, share: _WorkerShare, connection: Connection) -> None:
-    # An encoder-decoder divides batches by these values, which must be equal on all devices.
+    # An encoder-decoder uses these values to divide batches; the values must be equal on all devices.
     model.batch_tokens, model.layout = share.batch_tokens, share.layout
     batches = plan_batches(work.questions, work.kind, share.batch_tokens, share.layout)
     mine = [batch for batch in batches if share.can_take(batch)]

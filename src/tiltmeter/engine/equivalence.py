@@ -1,7 +1,8 @@
 """A check whether a loaded model gives the same numbers with a speed-up as without the speed-up.
 
-The inputs cover everything that the planner can build: packed rows as wide as on this device, with one long input, with
-many short inputs, or with inputs of one repeated token; and prefix trees as large and as deep as `LARGEST_TREE` allows.
+The inputs cover every type of row that a batch plan can contain: packed rows (rows of several inputs) as wide as on
+this device, with one long input, with many short inputs, or with inputs of one repeated token; and prefix trees as
+large and as deep as `LARGEST_TREE` allows.
 """
 
 from typing import TYPE_CHECKING, Literal
@@ -19,15 +20,16 @@ from tiltmeter.questions import Answer, Ids, Question, WantedQuantity
 if TYPE_CHECKING:
     from tiltmeter.engine.answerer import Answerer
 
-# The row layouts that a speed-up can introduce. For each layout, the check has its own inputs.
+# The row layouts that a speed-up can introduce. The check has separate inputs for each layout.
 Rows = Literal["packed", "trees"]
 
 
 class EquivalenceCheck:
     """Compares a model's numbers for synthetic inputs before and after a change of the model.
 
-    Some questions read every position of an input. Others read few positions, for changes that compute only these
-    positions. The reference is the unchanged model, until `accept` replaces it with the numbers of the last check.
+    Some questions read every position of an input. Other questions read few positions, for speed-ups that compute only
+    the positions that are read. The reference are the numbers of the unchanged model, until `accept` replaces them with
+    the numbers of the last check.
 
     A change of the row layout is also checked with long inputs, which take more time than all other inputs together.
     """
@@ -42,22 +44,22 @@ class EquivalenceCheck:
         self._few = self._inputs.build_end_questions(short) + self._inputs.build_spread_questions()
         self._has_experts = effects.has_experts
         if self._has_experts:
-            # Experts of limited capacity skip late tokens, but not if only late tokens are computed.
+            # Experts of limited capacity skip late tokens of an input, but not if only these late tokens are computed.
             self._few += self._inputs.build_end_questions([self._inputs.build_repeated_input(effects.longest, 5)])
         self._rows: dict[Rows, list[Question]] = {}
         logits = _build_logit_questions(answerer, self._few)
-        self._reference = self._numbers([*self._everywhere, *self._few, *logits], BatchLayout(batches=False))
+        self._reference = self._compute_numbers([*self._everywhere, *self._few, *logits], BatchLayout(batches=False))
         self._latest: dict[bytes, Answer] = {}
         self._largest_logit = max(map(self._compute_logit_size, self._few, logits), default=0.0)
         # The largest difference from the reference in the last check.
         self.difference = 0.0
         # In half precision, logits are not compared, because large logits are rounded coarsely. Log-probabilities are
-        # not, because they are differences of logits.
+        # compared in every precision: they are differences of logits, and smaller than logits.
         if self._compares_logits:
             self._few += logits
 
     def prepare_rows(self, rows: Rows) -> None:
-        """Compute the reference numbers of the long inputs; called before a change of the row layout."""
+        """Compute the reference numbers for the long inputs; call this before a speed-up changes the row layout."""
         width, positions = self._answerer.compute_pack_width(), self._answerer.positions
         if rows == "packed":
             inputs = build_packed_inputs(self._inputs, width)
@@ -70,11 +72,11 @@ class EquivalenceCheck:
         source = self._inputs.build_mixed_input(width - sum(map(len, self._inputs.sources())), 60)
         questions = self._inputs.questions(inputs, [source if self._answerer.kind == "seq2seq" else ()])
         new = [question for question in questions if question.digest not in self._reference]
-        self._reference = self._reference | self._numbers(new, BatchLayout(batches=False))
+        self._reference = self._reference | self._compute_numbers(new, BatchLayout(batches=False))
         self._rows[rows] = questions
 
     def passes(self, *, few: bool = False, rows: Rows | None = None, rounds_logits_less: bool = False) -> bool:
-        """Return whether the model still gives the numbers of the reference.
+        """Return whether the model still gives the reference numbers, up to rounding.
 
         With `few`, only the questions that read few positions are compared. With `rows`, the long inputs of
         `prepare_rows` are compared too. With `rounds_logits_less`, differences up to the rounding of the largest logit
@@ -84,7 +86,7 @@ class EquivalenceCheck:
         everywhere = [] if few else [*(self._rows[rows] if rows else []), *self._everywhere]
         try:
             layout = self._answerer.layout
-            self._latest = self._numbers(everywhere, layout) | self._numbers(self._few, layout)
+            self._latest = self._compute_numbers(everywhere, layout) | self._compute_numbers(self._few, layout)
             self.difference = find_largest_difference(self._reference, self._latest)
         except Exception:  # models raise various classes of errors for masks, hooks or shapes that they do not support
             self.difference = float("inf")
@@ -95,11 +97,11 @@ class EquivalenceCheck:
         self._reference = self._reference | self._latest
 
     def _compute_logit_size(self, log_prob: Question, logit: Question) -> float:
-        """Return the maximum absolute value of the logits and the log-normalisers (logit minus log-probability)."""
+        """Return the maximum absolute value of reference logits and log-normalisers (logit minus log-probability)."""
         logits = self._reference[logit.digest]
         return float(max(np.abs(logits).max(), np.abs(logits - self._reference[log_prob.digest]).max()))
 
-    def _numbers(self, questions: list[Question], layout: BatchLayout) -> dict[bytes, Answer]:
+    def _compute_numbers(self, questions: list[Question], layout: BatchLayout) -> dict[bytes, Answer]:
         answerer = self._answerer
         tokens = 2 * max(answerer.compute_pack_width(), LARGEST_TREE)
         answers: dict[bytes, Answer] = {}
@@ -115,9 +117,9 @@ class EquivalenceCheck:
 def build_packed_inputs(inputs: SyntheticInputs, width: int) -> list[Ids]:
     """Return inputs that fill packed rows of this width.
 
-    The first input fills a row together with the short inputs. The second is the longest input that can share a row,
-    and the third is a single token that shares its row. The others repeat one token, which a mixture of experts sends
-    to a single expert.
+    The first input fills a row together with the short inputs. The second input is as long as possible in
+    a shared row, and the third is a single token that shares this row. The other inputs repeat one token, which a
+    mixture of experts sends to a single expert.
     """
     thirds = width // 3, width // 3, width - 2 * (width // 3)
     return [
@@ -131,8 +133,9 @@ def build_packed_inputs(inputs: SyntheticInputs, width: int) -> list[Ids]:
 def build_tree_inputs(inputs: SyntheticInputs, positions: int) -> list[Ids]:
     """Return inputs that form the deepest and the widest prefix tree for a model with at most `positions` positions.
 
-    The first input is as long as a tree can be. The others share a prefix and fill a tree with two branches. In the
-    row, the tokens of the second branch are far from the prefix, although their positions are close to it.
+    The first input is as long as a tree can be. The other inputs share a prefix and fill a tree with two branches. In
+    the row of this tree, the tokens of the second branch are far from the prefix, although their position ids are close
+    to those of the prefix.
     """
     deepest = min(LARGEST_TREE, positions)
     third = min(LARGEST_TREE // 3, positions // 2)

@@ -1,4 +1,4 @@
-"""Answering of questions: stored answers are reused, and new answers are stored after each batch."""
+"""Answer questions with a local model: reuse stored answers, and store new answers after each batch."""
 
 import logging
 from collections import deque
@@ -22,7 +22,7 @@ logger = logging.getLogger(__name__)
 class BatchAnswerer(Protocol):
     """A loaded model that answers batches.
 
-    `disabled` maps the speed-ups and batch layouts that are not used to the reasons.
+    `disabled` maps the names of the speed-ups and batch layouts that are not used to the reasons.
     """
 
     batch_tokens: int
@@ -31,7 +31,10 @@ class BatchAnswerer(Protocol):
     disabled: Mapping[str, str]
 
     def start(self, batch: Batch) -> Callable[[], NDArray[np.float32]]:
-        """Start a batch; return a function that waits for the numbers, which are in the order of `NumberRequests`."""
+        """Start the computation of a batch; return a function that waits for the numbers and returns them.
+
+        The numbers are in the order of the `NumberRequests` of the batch.
+        """
 
 
 def answer_all(
@@ -47,8 +50,8 @@ def answer_all(
 ) -> Mapping[bytes, Answer]:
     """Return the answers to all questions as a dictionary; the keys are the digests of the questions.
 
-    `load` loads the model and is called only if an answer is not stored. `batch_tokens` overrides the model's batch
-    size. `names` maps the digests of questions to item ids, for error messages.
+    `load` loads the model and is called only if at least one answer is not stored. `batch_tokens` overrides the batch
+    size of the model. `names` maps the digests of questions to item ids, for error messages.
     """
     by_digest = {question.digest: question for question in questions}
     answers = store.get(fingerprint, by_digest)
@@ -68,8 +71,8 @@ def answer_all(
 def plan_model_batches(
     model: BatchAnswerer, questions: Iterable[Question], kind: Kind, batch_tokens: int | None = None
 ) -> tuple[list[Batch], float]:
-    """Return the batches of questions for a model, and the share of padding in their tokens."""
-    # The size is also set in the model, because an encoder-decoder divides the batches into smaller batches.
+    """Return batches that answer the questions, and the share of padding in the tokens of these batches."""
+    # The batch size is also set in the model, because an encoder-decoder divides the batches into smaller batches.
     size = model.batch_tokens = batch_tokens or model.batch_tokens
     batches = plan_batches(questions, kind, size, model.layout)
     return batches, compute_padding_share(batches, size, model.layout)
@@ -101,7 +104,7 @@ def _reject_non_finite(answers: Mapping[bytes, Answer], names: Mapping[bytes, st
 
 
 def _select_unanswered(batches: Iterable[Batch], answers: Mapping[bytes, Answer]) -> Iterator[Batch]:
-    """Yield the batches without the rows whose questions are all answered; empty batches are left out."""
+    """Yield batches of the rows with at least one question that is not in `answers`; omit empty batches."""
     if not answers:
         yield from batches
         return
@@ -111,7 +114,7 @@ def _select_unanswered(batches: Iterable[Batch], answers: Mapping[bytes, Answer]
 
 
 def _compute_numbers(model: BatchAnswerer, batches: Iterable[Batch]) -> Iterator[tuple[Batch, NDArray[np.float32]]]:
-    """Yield each batch with its numbers; the next `batches_ahead` batches are started before waiting for a batch."""
+    """Yield each batch with its numbers; before waiting for a batch, start the next `batches_ahead` batches."""
     started: deque[tuple[Batch, Callable[[], NDArray[np.float32]]]] = deque()
     for batch in batches:
         started.append((batch, _start_within_memory(model, batch)))
@@ -129,7 +132,7 @@ def _start_within_memory(model: BatchAnswerer, batch: Batch) -> Callable[[], NDA
     except (MemoryError, RuntimeError) as error:  # torch.OutOfMemoryError is a RuntimeError
         if len(batch) == 1 or not _is_out_of_memory(error):
             raise
-        logger.warning("Out of memory with %d rows in a batch; continuing with half as many.", len(batch))
+        logger.warning("Out of memory with %d rows in a batch; continuing with half as many rows.", len(batch))
     import torch  # the import takes seconds, and models on a server do not need torch
 
     torch.cuda.empty_cache()

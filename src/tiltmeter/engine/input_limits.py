@@ -1,11 +1,11 @@
-"""Facts about a model's inputs, read from its config and modules: maximum length, first position, decoder start."""
+"""Facts about the inputs of a model: maximum length, first position id, and first token of the decoder."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from torch import nn
 
-# Names of the entry for the maximum length in the configs of transformers.
+# Names of the config entries that contain the maximum length of an input in tokens.
 _NAMES = (
     "max_position_embeddings",
     "n_positions",
@@ -19,7 +19,7 @@ _NAMES = (
 
 
 def read_config_positions(config: Any) -> int | None:
-    """Return the maximum number of positions in a config; None if the config has no entry for it."""
+    """Return the largest maximum length in tokens that a config contains; None if the config contains none."""
     limits = [getattr(part, name, None) for part in (config, config.get_text_config()) for name in _NAMES]
     return max((limit for limit in limits if isinstance(limit, int) and limit > 0), default=None)
 

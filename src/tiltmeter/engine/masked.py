@@ -14,7 +14,7 @@ class MaskedAnswerer(OneStackAnswerer):
     kind = "masked"
 
     def prepare(self) -> None:
-        """Find the position id of the first token."""
+        """Find and store the position id of the first token of an input."""
         self._first_position = find_first_position(self.model)
 
     def inputs(self, batch: Batch) -> dict[str, Any]:

@@ -15,9 +15,10 @@ from tiltmeter.engine.tensors import flatten_states
 
 
 def read_decisions(logits: Tensor, rows: Tensor, tokens: Tensor) -> Tensor:
-    """Return a tensor with two rows: the log-probability of each token, and 1 if it is the more probable decision.
+    """Return two rows: the log-probability of each token, and 1 if the token is the more probable decision, else 0.
 
-    `rows` has the row of `logits` for each token.
+    `tokens` are decisions: 0 means that the sentence follows. `rows` contains for each token the index of its row in
+    `logits`.
     """
     log_probs = torch.log_softmax(logits.float(), dim=1)
     values = log_probs[rows, tokens]
@@ -34,7 +35,7 @@ class NextSentenceAnswerer(Answerer):
     kind = "next-sentence"
 
     def prepare(self) -> None:
-        """Find the pooler, and the position id of the first token."""
+        """Find and store the pooler of the model, and the position id of the first token of an input."""
         self._first_position = find_first_position(self.model)
         self._pooler = getattr(self.model.base_model, "pooler", None)
 
@@ -43,7 +44,7 @@ class NextSentenceAnswerer(Answerer):
         return self._pooler is not None and super().accepts_positions()
 
     def numbers(self, batch: Batch) -> Tensor:
-        """Return two rows: the log-probability of each request, and 1 if it is the more probable decision, else 0."""
+        """Return two rows: each requested log-probability, and 1 if its decision is the more probable one, else 0."""
         requests = NumberRequests.of(batch)
         inputs = build_encoder_inputs(self, batch, self._first_position)
         width = inputs["input_ids"].shape[1]
@@ -60,7 +61,7 @@ class NextSentenceAnswerer(Answerer):
 
     @contextmanager
     def _set_pooled_positions(self, rows: Tensor) -> Iterator[None]:
-        """Let the pooler read these flat positions within the context, instead of the first position of each row."""
+        """Let the pooler read the flat positions `rows` within the context, not the first position of each row."""
         assert self._pooler is not None
         handle = self._pooler.register_forward_pre_hook(lambda _module, args: (flatten_states(args[0])[rows][:, None],))
         try:

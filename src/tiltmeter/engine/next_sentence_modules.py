@@ -1,5 +1,4 @@
-"""Modules that decide whether one sentence follows another: the core of a language model (the model
-without its output layer for tokens) with a trained head.
+"""Modules that decide whether one sentence follows another: a core (a language model) with a trained head.
 
 A module takes token ids, padded on the right, and the length of each input. It returns two logits for each input: "does
 not follow" and "follows".
@@ -25,18 +24,18 @@ class _CoreModule(nn.Module):
 
     @property
     def config(self) -> Any:
-        """The config of the core."""
+        """The config of the core (the language model below the head)."""
         return self.core.config
 
     def gradient_checkpointing_enable(self, **options: Any) -> None:
-        """Compute the core's activations again in the backward pass instead of storing them."""
+        """Let the core compute its activations again in the backward pass, which saves memory."""
         self.core.gradient_checkpointing_enable(**options)  # type: ignore[operator]
 
 
 class MeanHead(_CoreModule):
-    """Linear layers on the mean of the last hidden states; padding is not part of the mean.
+    """A language model without output layer (the core), and linear layers on the mean of its last hidden states.
 
-    `masked`: the core is bidirectional, so that padding needs an attention mask.
+    Padding is not part of the mean. `masked`: the core is bidirectional, so that padding needs an attention mask.
     """
 
     def __init__(
@@ -59,7 +58,7 @@ class MeanHead(_CoreModule):
     def forward(
         self, input_ids: Tensor, lengths: Tensor, token_type_ids: Tensor | None = None, labels: Tensor | None = None
     ) -> dict[str, Tensor]:
-        """Return the logits; if `labels` are given (1: the sentence follows), also the cross-entropy loss."""
+        """Return a dictionary with `logits`, and with the cross-entropy `loss` if `labels` (1: follows) are given."""
         real = torch.arange(input_ids.shape[1], device=input_ids.device) < lengths[:, None]
         inputs: dict[str, Any] = {"input_ids": input_ids, **self._options}
         if self.masked:
@@ -70,7 +69,7 @@ class MeanHead(_CoreModule):
         # The sum is computed in float32, because its error in half precision depends on the number of states.
         total = (states.float() * real[..., None]).sum(dim=1)
         logits = self.head((total / lengths[:, None]).to(self.head[0].weight.dtype)).float()
-        return _with_loss(logits, labels)
+        return _build_output(logits, labels)
 
 
 class LabelHead(_CoreModule):
@@ -97,7 +96,7 @@ class LabelHead(_CoreModule):
         token_type_ids: Tensor | None = None,  # noqa: ARG002
         labels: Tensor | None = None,
     ) -> dict[str, Tensor]:
-        """Return the logits; if `labels` are given (1: the sentence follows), also the cross-entropy loss."""
+        """Return a dictionary with `logits`, and with the cross-entropy `loss` if `labels` (1: follows) are given."""
         real = torch.arange(input_ids.shape[1], device=input_ids.device) < lengths[:, None]
         written = input_ids.new_full((len(input_ids), 1), self.start)
         inputs = {"attention_mask": real.long(), "use_cache": False}
@@ -109,7 +108,7 @@ class LabelHead(_CoreModule):
             written = torch.cat([written, first.argmax(dim=1, keepdim=True)], dim=1)
             read = self.core(encoder_outputs=encoded, decoder_input_ids=written, **inputs).logits[:, -1].float()
         ids: Tensor = self.label_ids  # type: ignore[assignment]
-        output = _with_loss(read[:, ids], labels)
+        output = _build_output(read[:, ids], labels)
         if labels is not None and self.whole_vocabulary:
             output["loss"] = cross_entropy(first, ids[labels])
         elif labels is not None and self.step:
@@ -117,7 +116,7 @@ class LabelHead(_CoreModule):
         return output
 
 
-def _with_loss(logits: Tensor, labels: Tensor | None) -> dict[str, Tensor]:
+def _build_output(logits: Tensor, labels: Tensor | None) -> dict[str, Tensor]:
     if labels is None:
         return {"logits": logits}
     return {"loss": cross_entropy(logits, labels), "logits": logits}

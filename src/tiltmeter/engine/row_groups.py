@@ -1,15 +1,16 @@
-"""Grouping of rows by length, into batches or packed rows. Each row is given by its index."""
+"""Group rows by length into batches, or inputs into packed rows; all results are lists of indices."""
 
 from bisect import bisect_left, insort
 from collections.abc import Iterator, Sequence
 
-# The fixed cost of a batch, relative to the cost of a full batch. A higher value gives fewer batches with more padding.
-# With this value, padding is 0 to 3% of the tokens of StereoSet, CrowS-Pairs and GEST (docs/evidence/performance.md).
+# The fixed time of a batch, as a share of the time of a full batch. A higher value gives fewer batches, but
+# more padding. With this value, padding is 0 to 3% of the tokens of StereoSet, CrowS-Pairs and GEST
+# (docs/evidence/performance.md).
 _BATCH_OVERHEAD = 1 / 32
 
 
 def group_similar_lengths(lengths: Sequence[int], batch_tokens: int) -> list[list[int]]:
-    """Divide rows of these lengths into batches of at most `batch_tokens` tokens each, including padding.
+    """Divide rows into batches of at most `batch_tokens` tokens with padding; return the row indices of each batch.
 
     The longest rows come first, so that the first batch needs the most memory. Rows of different lengths share a batch
     only if the padding costs less than another batch.
@@ -28,9 +29,9 @@ def group_similar_lengths(lengths: Sequence[int], batch_tokens: int) -> list[lis
 
 
 def group_equal_lengths(shapes: Sequence[tuple[int, ...]], batch_tokens: int) -> list[list[int]]:
-    """Divide rows into batches without padding: all rows of a batch have the same shape.
+    """Divide rows into batches without padding, and return the row indices of each batch.
 
-    A shape is a tuple of lengths, for example of target and source.
+    All rows of a batch have the same shape. A shape is a tuple of lengths, for example of target and source.
 
     >>> group_equal_lengths([(2,), (5,), (5,), (2,), (2,)], 5)
     [[1], [2], [0, 3], [4]]
@@ -46,7 +47,7 @@ def group_equal_lengths(shapes: Sequence[tuple[int, ...]], batch_tokens: int) ->
 
 
 def _choose_length_groups(counts: Sequence[tuple[int, int]], batch_tokens: int) -> list[list[int]]:
-    """Return groups of lengths; rows of one group are padded to the same length.
+    """Return groups of lengths; rows whose lengths are in one group are padded to the same length.
 
     `counts` are pairs of a length and its number of rows; the longest comes first. The groups minimise the number of
     tokens with padding plus the overhead of batches. They are found by dynamic programming over the prefixes of
@@ -101,10 +102,10 @@ def split_evenly(lengths: Sequence[int], limit: int) -> Iterator[list[int]]:
 
 
 def pack_lengths(lengths: Sequence[int], width: int) -> list[list[int]]:
-    """Pack inputs of these lengths into rows of up to `width` tokens; with width 0, each input gets its own row.
+    """Pack inputs of these lengths into rows of up to `width` tokens; return the indices of the inputs of each row.
 
-    Best-fit decreasing: the longest inputs come first, and each input is put into the row with the least free space
-    that is enough.
+    With width 0, each input gets its own row. Best-fit decreasing: the longest inputs come first, and each input is put
+    into the row with the least free space that is enough.
 
     >>> pack_lengths([2, 5, 3, 4], 7)
     [[1, 0], [3, 2]]

@@ -38,14 +38,14 @@ class Seq2seqAnswerer(VocabularyAnswerer):
     kind = "seq2seq"
 
     def prepare(self) -> None:
-        """Find the encoder of the model."""
+        """Find the encoder of the model, and set the attributes that speed-ups change."""
         self._encoder: Any = self.model.get_encoder()  # type: ignore[operator]
         self.encodes_once = False
         self.encoder_at: SetPositions = keep_positions
         self.decoder_at: SetPositions = keep_positions
 
     def accepts_positions(self) -> bool:
-        """Return whether the positions of tokens can be set."""
+        """Return whether speed-ups can set the positions of tokens in the decoder."""
         return self.encodes_once and self.decoder_at is not keep_positions
 
     def build_example_inputs(self) -> dict[str, Any]:
@@ -53,7 +53,7 @@ class Seq2seqAnswerer(VocabularyAnswerer):
         return self._build_whole_inputs([Row((0, 1, 2), ((1, 2, 3),))])
 
     def numbers(self, batch: Batch) -> Tensor:
-        """Return a tensor with two rows: the first and the second number of each request, in `NumberRequests` order."""
+        """Return two rows: the first and the second number (`WantedQuantity`) for each of the `NumberRequests`."""
         requests = NumberRequests.of(batch)
         numbers = torch.zeros((2, len(requests)), device=self.device)
         lengths = [len(row.ids) for row in batch]
@@ -79,7 +79,7 @@ class Seq2seqAnswerer(VocabularyAnswerer):
         return numbers
 
     def _build_whole_inputs(self, rows: Batch) -> dict[str, Any]:
-        """Return the keyword arguments of a complete forward pass; each row has one source and one target."""
+        """Return the keyword arguments of the model's `forward` for rows with one source and one target each."""
         sources = [source for row in rows for source in row.sources]
         return {
             "input_ids": self.pad_rows(sources),
@@ -90,7 +90,7 @@ class Seq2seqAnswerer(VocabularyAnswerer):
         }
 
     def _encode_sources(self, sources: Sequence[Ids]) -> tuple[Tensor, dict[Ids, int]]:
-        """Return the hidden states of all sources as one sequence, and the index at which each source begins.
+        """Return the encoder states of all sources as one sequence, and a dictionary from sources to their start index.
 
         The first state is a vector of zeros, which is used for padding.
         """
@@ -126,7 +126,7 @@ class Seq2seqAnswerer(VocabularyAnswerer):
     def _build_decoder_inputs(
         self, rows: Batch, states: Tensor, starts: dict[Ids, int], ends: Tensor | None = None
     ) -> dict[str, Any]:
-        """Return the inputs of the decoder: its rows, the states of their sources, and the mask of cross-attention."""
+        """Return the keyword arguments of the model's `forward` with encoder outputs, so that only the decoder runs."""
         lengths = [[len(source) for source in row.sources] for row in rows]
         positions, numbers = self.locate_packed_tokens(lengths)
         begins = self.to_device(np.array([starts[source] for row in rows for source in row.sources]))

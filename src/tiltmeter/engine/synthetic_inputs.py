@@ -9,12 +9,12 @@ from torch import nn
 from tiltmeter.engine.input_limits import list_config_entries, read_decoder_start
 from tiltmeter.questions import Ids, Kind, Question
 
-# Endings of config entries that contain the id of a special token.
+# Endings of the names of config entries that contain the id of a special token.
 _SPECIAL = ("token_id", "token_ids", "token_index", "pad_index", "pad_idx", "eos_index", "bos_index", "unk_index")
 # Number of distinct token ids in the inputs.
 _DISTINCT = 251
-# Both decisions of a next-sentence head, because the probability of one decision may be too close to 1 to show a
-# difference.
+# Questions for a next-sentence head read both decisions, because the probability of one decision may be too close to 1
+# to show a difference.
 _DECISIONS = ((0, 0), (0, 1))
 # The token ids whose probabilities are requested: in questions about every position, and about few positions.
 _WANTED, _WANTED_OF_FEW = 1, 2
@@ -34,7 +34,7 @@ class SyntheticInputs:
         self._decoder_start = _find_decoder_start(model.config) if kind == "seq2seq" else None
 
     def build_mixed_input(self, length: int, start: int = 0) -> Ids:
-        """Return an input in which neighbouring tokens differ; their irregular order depends on `start`."""
+        """Return an input in which neighbouring tokens differ; `start` selects one of many irregular sequences."""
         pool = self._pool
         return tuple(pool[(start + 7 * index + index * index // 3) % len(pool)] for index in range(length))
 
@@ -46,7 +46,7 @@ class SyntheticInputs:
         return (self._pool[start % (len(self._pool) - 1)], *(self._pool[-1:] * (length - 1)))
 
     def short(self) -> list[Ids]:
-        """Return four short inputs: three form a prefix tree with two branchings, and the fourth shares no prefix."""
+        """Return four short inputs: three with common prefixes of two lengths, and one without a common prefix."""
         a, b, c, d, e, f, g, h = (self._pool[index % len(self._pool)] for index in range(8))
         inputs = (a, b, c, d), (a, b, c, e, f), (a, b, g), (e, c, h, b, a, d)
         return [tuple(token for token in ids for _ in range(self._stretch)) for ids in inputs]
@@ -60,39 +60,41 @@ class SyntheticInputs:
     def questions(self, inputs: Sequence[Ids], sources: Sequence[Ids] = ()) -> list[Question]:
         """Return one question for each input and source, which reads every position of the input."""
         return [
-            Question(ids, _DECISIONS if self._reads_once else tuple((at, _WANTED) for at in range(len(ids))), source)
-            for ids, source in self._with_sources(inputs, sources)
+            Question(
+                ids, _DECISIONS if self._has_one_output else tuple((at, _WANTED) for at in range(len(ids))), source
+            )
+            for ids, source in self._pair_with_sources(inputs, sources)
         ]
 
     def build_end_questions(self, inputs: Sequence[Ids], sources: Sequence[Ids] = ()) -> list[Question]:
-        """Return questions that read the last position of each input, for another token than `questions` reads."""
+        """Return questions that read the last position of each input; they request another token than `questions`."""
         return [
-            Question(ids, _DECISIONS if self._reads_once else ((len(ids) - 1, _WANTED_OF_FEW),), source)
-            for ids, source in self._with_sources(inputs, sources)
+            Question(ids, _DECISIONS if self._has_one_output else ((len(ids) - 1, _WANTED_OF_FEW),), source)
+            for ids, source in self._pair_with_sources(inputs, sources)
         ]
 
     def build_spread_questions(self) -> list[Question]:
-        """Return questions about two inputs of equal length, which read only two of the many positions."""
+        """Return questions about two inputs of equal length; each reads only two of the many positions of its input."""
         questions = []
         for start in (70, 71):
             ids = self.build_mixed_input(8 + 4 * self._stretch, start)
             wanted = ((len(ids) // 2, _WANTED_OF_FEW), (len(ids) - 1, _WANTED_OF_FEW))
-            questions.append(Question(ids, _DECISIONS if self._reads_once else wanted, self.sources()[0]))
+            questions.append(Question(ids, _DECISIONS if self._has_one_output else wanted, self.sources()[0]))
         return questions
 
     @property
-    def _reads_once(self) -> bool:
+    def _has_one_output(self) -> bool:
         return self._kind == "next-sentence"
 
-    def _with_sources(self, inputs: Sequence[Ids], sources: Sequence[Ids]) -> Iterator[tuple[Ids, Ids]]:
-        """Return each input with a source; the targets of an encoder-decoder begin with the decoder's start token."""
+    def _pair_with_sources(self, inputs: Sequence[Ids], sources: Sequence[Ids]) -> Iterator[tuple[Ids, Ids]]:
+        """Return pairs of an input and a source; the inputs of a decoder begin with the decoder's start token."""
         start = self._decoder_start
         begun = [ids if start is None else (start, *ids[1:]) for ids in inputs]
         return zip(begun, cycle(sources or self.sources()), strict=False)
 
 
 def select_ordinary_ids(config: Any, size: int) -> Ids:
-    """Return token ids from all parts of a vocabulary with `size` tokens, without the special tokens of the config."""
+    """Return token ids from all parts of a vocabulary of `size` tokens; the config's special tokens are left out."""
     special: set[int] = set()
     for name, value in list_config_entries(config.to_dict()):
         if name.endswith(_SPECIAL):

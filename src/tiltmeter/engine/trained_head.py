@@ -12,7 +12,7 @@ from tiltmeter.engine.next_sentence import read_decisions
 from tiltmeter.engine.next_sentence_modules import FOLLOWS
 from tiltmeter.engine.speedups import ALL
 
-# The speed-ups that do not depend on the output of a model.
+# The speed-ups that can be used with a trained head, because they do not depend on the output of a model.
 _APPLICABLE = {"activations", "norms"}
 
 
@@ -25,7 +25,7 @@ class TrainedHeadAnswerer(Answerer):
         super().__init__(model, device, frozenset(without) | (ALL - _APPLICABLE))
 
     def numbers(self, batch: Batch) -> Tensor:
-        """Return two rows: the log-probability of each request, and 1 if it is the more probable decision, else 0."""
+        """Return two rows: each requested log-probability, and 1 if its decision is the more probable one, else 0."""
         requests = NumberRequests.of(batch)
         ids = [row.ids for row in batch]
         segments = [row.segments for row in batch]
@@ -34,6 +34,6 @@ class TrainedHeadAnswerer(Answerer):
             lengths=self.to_device(np.array([len(row) for row in ids])),
             token_type_ids=self.pad_rows(segments) if any(segments) else None,
         )["logits"]
-        # The order is reversed: in questions, as in BERT's head, token 0 means that the sentence follows.
+        # The order of the logits is reversed: in questions, as in BERT's head, token 0 means that the sentence follows.
         logits = logits[:, [FOLLOWS, 1 - FOLLOWS]]
         return read_decisions(logits, self.to_device(requests.lines), self.to_device(requests.tokens))

@@ -1,8 +1,8 @@
 """Computation of the requested log-probabilities from a model's forward pass.
 
-This head computes logits at all positions and selects the logits at the wanted positions. A speed-up replaces it with a
-head that projects only the wanted positions onto the vocabulary (`speedups/wanted_positions.py`). Both heads normalise
-over the vocabulary in the same way.
+The class `VocabularyHead` computes logits at all positions and selects the logits at the wanted positions. A speed-up
+replaces it with a head that projects only the wanted positions onto the vocabulary (`speedups/wanted_positions.py`).
+Both heads normalise over the vocabulary in the same way.
 """
 
 from collections.abc import Callable, Mapping
@@ -14,7 +14,8 @@ from torch import Tensor, nn
 
 from tiltmeter.engine.tensors import flatten_states
 
-# A function that takes flat indices of positions and returns a context in which the last layer is needed only there.
+# A function that takes flat indices of positions and returns a context in which only the last layer's outputs at these
+# positions are needed.
 RestrictPositions = Callable[[Tensor], AbstractContextManager[None]]
 
 # Maximum number of logits in memory. On a CPU, a slice of logits should fit into the processor's caches; on a GPU, few
@@ -24,7 +25,7 @@ _LOGITS_AT_ONCE_ELSEWHERE = 256 * 1024**2
 
 
 class VocabularyHead:
-    """Selects logits from a complete forward pass; in its methods, a state is the result of `read` for one position."""
+    """Selects logits from a complete forward pass. In all methods, a state is one row of the result of `read`."""
 
     # Whether the logits of all positions are in memory at once.
     projects_everywhere = True
@@ -33,7 +34,7 @@ class VocabularyHead:
         self._model = model
 
     def read(self, inputs: Mapping[str, Any], rows: Tensor, only_at: RestrictPositions) -> Tensor:
-        """Return the states at the positions with these flat indices; the other methods take these states."""
+        """Return the states at the positions with the flat indices `rows`; the other methods take these states."""
         with only_at(rows):
             logits: Tensor = self._model(**inputs).logits
         width = inputs["decoder_input_ids" if "decoder_input_ids" in inputs else "input_ids"].shape[1]
@@ -53,11 +54,11 @@ class VocabularyHead:
         return states[:, start:end].clone()
 
     def compute_all_logits(self, states: Tensor) -> Tensor:
-        """Return all logits of half-precision states in float32; columns after the vocabulary are minus infinity."""
+        """Return all logits of half-precision states in float32; additional columns, if any, are minus infinity."""
         return states.float()
 
     def log_probs(self, states: Tensor, which: Tensor, tokens: Tensor) -> tuple[Tensor, Tensor]:
-        """Return for each i the log-probability of `tokens[i]` at state `which[i]`, and 1 if it is the highest one."""
+        """Return for each i the log-probability of `tokens[i]` at state `which[i]`, and 1 if it is the largest one."""
         if states.device.type == "cuda" and states.dtype != torch.float32:
             return self._compute_log_probs_whole(states, which, tokens)
         return self._compute_log_probs_sliced(states, which, tokens)
@@ -65,8 +66,9 @@ class VocabularyHead:
     def _compute_log_probs_sliced(self, states: Tensor, which: Tensor, tokens: Tensor) -> tuple[Tensor, Tensor]:
         """Return the result of `log_probs`; the vocabulary is normalised slice by slice.
 
-        The largest term is kept separate from the sum of all other terms. If a probability is near 1, its logarithm is
-        about as large as this sum. A float32 sum that includes the 1 would lose it by rounding.
+        The largest term of the softmax is kept separate from the sum of all other terms. If a probability is near 1,
+        the absolute value of its logarithm is about as large as this sum. A float32 sum that includes the largest term
+        (1) would lose this small number by rounding.
         """
         most = _LOGITS_AT_ONCE.get(states.device.type, _LOGITS_AT_ONCE_ELSEWHERE)
         size = max(1024, most // len(states))
@@ -94,7 +96,8 @@ class VocabularyHead:
         """Return the result of `log_probs`; one kernel normalises the whole vocabulary for some states at a time.
 
         This method is for half precision on a GPU. There, memory bandwidth would limit the speed of
-        `_compute_log_probs_sliced`, and its higher precision is useless, because the states are already rounded.
+        `_compute_log_probs_sliced`, and the higher precision of that method is useless, because the states are already
+        rounded.
         """
         size = max(1, _LOGITS_AT_ONCE_ELSEWHERE // self.vocabulary(states))
         values = torch.zeros(len(tokens), device=states.device)

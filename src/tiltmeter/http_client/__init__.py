@@ -1,1 +1,1 @@
-"""HTTP requests with retries, and limits of rate and size: JSON requests and downloads. Messages contain no secrets."""
+"""HTTP requests with retries, and limits of rate and size: JSON requests and downloads. Error messages hide secrets."""

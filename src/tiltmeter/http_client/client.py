@@ -26,7 +26,8 @@ LIMITS = ReplyLimits(size=1 << 28, speed=100, window=6.0)
 _MAX_MESSAGE_LENGTH = 300
 # Replies that arrive within this number of seconds are returned in one list, because storing them together is faster.
 _GATHER_TIME = 0.01
-# Maximum number of unstored replies per parallel request. A killed process loses these replies, which may cost money.
+# Maximum number of replies that wait for storage, per parallel request. A killed process loses these replies, which may
+# cost money.
 _MAX_UNSTORED = 4
 _BODY_HEADERS = ("content-encoding", "content-length")
 _REDIRECT_HINT = "redirects are not followed; give the final address"
@@ -50,11 +51,11 @@ class Client:
     """A client of one server.
 
     `key` is sent as a bearer token. The key, the login and query of the address, and all `secrets` are removed from
-    messages. `per_minute` is the maximum number of requests per minute; None means no limit. `excused` is called with
-    the status and content of each rejected request; if it returns a reply, this reply is used and no error is raised.
-    `service` is the name of the server in messages. `hints` maps HTTP statuses to remedies, and `resume` is the remedy
-    after repeated failures. `headers` are sent with every request. `transport` is a function that sends the requests
-    instead of HTTP; then no address is needed.
+    error messages. `per_minute` is the maximum number of requests per minute; None means no limit. `excused` is called
+    with the status and content of each rejected request; if it returns a reply, this reply is used and no error is
+    raised. `service` is the name of the server in messages. `hints` maps HTTP statuses to remedies, and `resume` is the
+    remedy after repeated failures. `headers` are sent with every request. `transport` is a function that sends the
+    requests instead of HTTP; then no address is needed.
     """
 
     address: str
@@ -78,16 +79,16 @@ class Client:
         if (parts.scheme not in ("http", "https") or not parts.hostname) and (self.address or not self.transport):
             raise UsageError(f"{self.public_address!r} is not an http(s) address, such as http://localhost:8000/v1.")
         if self.concurrency < 1:
-            raise UsageError(f"A concurrency of {self.concurrency} is too low; give at least 1.")
+            raise UsageError(f"The concurrency (parallel requests) is {self.concurrency}; it must be at least 1.")
         if not 0 < self.timeout < math.inf:
-            raise UsageError(f"A timeout of {self.timeout:g} seconds is not valid; give a number above 0.")
+            raise UsageError(f"The timeout is {self.timeout:g} seconds; it must be a finite number above 0.")
         if self.per_minute is not None and self.per_minute < 1:
-            raise UsageError(f"{self.per_minute} requests per minute are too few; give at least 1.")
+            raise UsageError(f"The maximum number of requests per minute is {self.per_minute}; it must be at least 1.")
         self.address = self.address.rstrip("/")
 
     @property
     def public_address(self) -> str:
-        """The address without login and query."""
+        """The address of the server without login and query, for messages and results."""
         return redact_address(self.address)
 
     @property
@@ -155,7 +156,7 @@ class Client:
                     return
                 done.put((index, await self._send(http, request, limiter)))
 
-        # Redirects are not followed, because a redirect would send the key to another server.
+        # Redirects are not followed, because a redirect could send the API key to another server.
         async with (
             httpx2.AsyncClient(limits=limits, headers=headers, timeout=None, follow_redirects=False) as http,
             asyncio.TaskGroup() as group,
@@ -183,7 +184,7 @@ class Client:
                 f"{self.label} did not finish its reply within {self.timeout:g} seconds. {self.resume}"
             ) from error
         except (TooLargeError, TooSlowError) as error:
-            raise ModelError(f"{self.label} {error}; check the address and the server's load.") from error
+            raise ModelError(f"{self.label} {error}; check the address and the load of the server.") from error
         except httpx2.DecodingError as error:
             raise ModelError(
                 f"{self.label} sends a reply that cannot be decoded ({error}); check the address."
@@ -224,7 +225,7 @@ class Client:
         raise ModelError(f"{self.label} refuses the request with {status} ({message}); {hint}.")
 
     def _build_url(self, path: str) -> httpx2.URL:
-        """Return the address with this path; the URL is cached, because parsing it takes 30 µs."""
+        """Return the URL of a path on the server; the URL is cached, because parsing it takes 30 µs."""
         if path not in self._urls:
             parts = urlsplit(self.address)
             self._urls[path] = httpx2.URL(urlunsplit(parts._replace(path=f"{parts.path.rstrip('/')}{path}")))
@@ -247,7 +248,7 @@ def _drain_queue(entries: "queue.SimpleQueue[_Entry]") -> "Iterator[_Entry]":
 
 
 class _RateLimiter:
-    """Limits the rate of requests: it spaces them evenly over a minute."""
+    """Limits the rate of requests to `per_minute`, at equal time intervals; None means no limit."""
 
     def __init__(self, per_minute: int | None) -> None:
         self._gap = 0.0 if per_minute is None else 60.0 / per_minute

@@ -14,15 +14,15 @@ class ReplyLimits:
 
 
 class TooLargeError(Exception):
-    """A reply is larger than allowed. The message is the end of a sentence whose subject is the server."""
+    """A reply is larger than allowed. The message continues a sentence whose subject is the server."""
 
 
 class TooSlowError(Exception):
-    """A reply is slower than allowed. The message is the end of a sentence whose subject is the server."""
+    """A reply is slower than allowed. The message continues a sentence whose subject is the server."""
 
 
 class ReplyMeter:
-    """Counts the bytes of a reply, and raises an error if the reply is too large or too slow.
+    """Counts the bytes of a reply, and raises an error if the reply is too large or too slow (see `ReplyLimits`).
 
     The speed is measured from the first byte that is not white space, because some servers send spaces to keep the
     connection open.
@@ -35,7 +35,7 @@ class ReplyMeter:
         self._window_bytes = 0
 
     def expect(self, size: int | None) -> None:
-        """Raise an error if the size that the server announced is too large; None means that it announced no size."""
+        """Raise a TooLargeError if the announced size of a reply exceeds the limit; None means no announced size."""
         if size is not None and size > self.limits.size:
             raise TooLargeError(f"sends more than {self.limits.size:,} bytes")
 

@@ -14,7 +14,7 @@ USER_AGENT = "tiltmeter"
 
 
 class RefusalError(Exception):
-    """A request failed, and a retry is useless. The message is the end of a sentence whose subject is the server."""
+    """A request failed, and a retry would not help. The message continues a sentence whose subject is the server."""
 
 
 class StatusError(RefusalError):
@@ -30,8 +30,8 @@ def open_stream(url: str, headers: Mapping[str, str], timeout: float) -> Iterato
     """Yield the response to a GET request; read its body inside the `with` block.
 
     Raises a TransientError if the connection is lost, even while the body is read. Raises a RefusalError for a
-    permanent failure. A login in the address is not sent to other servers. Proxy settings are read from environment
-    variables.
+    permanent failure. After a redirect to another server, a login in the address is not sent. Proxy settings are read
+    from environment variables.
     """
     try:
         http = httpx2.Client(headers={"User-Agent": USER_AGENT}, timeout=timeout)

@@ -16,9 +16,9 @@ from tiltmeter.errors import ModelError
 Result = TypeVar("Result")
 
 PAUSES: tuple[float, ...] = (1.0, 2.0, 4.0, 8.0, 16.0)
-"""Pauses in seconds before the first, second, … retry; a Retry-After header of the server is used instead."""
+"""Pauses in seconds before the first, second, … retry, unless the server sends a Retry-After header."""
 MAX_RETRY_AFTER = 120.0
-"""Maximum number of seconds; if a server asks to wait longer with Retry-After, an error is raised."""
+"""Maximum wait in seconds before a retry; if a Retry-After header asks for a longer wait, an error is raised."""
 # 408 Request Timeout, 409 Conflict, 425 Too Early, 429 Too Many Requests.
 _RETRIED_STATUSES = {408, 409, 425, 429}
 _JITTER = 0.25
@@ -38,7 +38,7 @@ class TransientError(Exception):
 
 
 def is_transient(status: int) -> bool:
-    """Return whether a request with this HTTP status should be retried."""
+    """Return whether a request should be sent again if the response has this HTTP status."""
     return status in _RETRIED_STATUSES or status >= 500
 
 
@@ -60,13 +60,13 @@ def parse_retry_after(header: str | None) -> float | None:
 
 @dataclass(slots=True)
 class Retries:
-    """Repeats one request after each TransientError; raises the last error if the request fails after all pauses."""
+    """Sends one request again after each TransientError; after the last pause, raises the error of the last attempt."""
 
     pauses: Sequence[float] = field(default_factory=lambda: PAUSES)
     failures: int = field(default=0, init=False)
 
     def restart(self) -> None:
-        """Set the number of failures to zero, because the last attempt received some data."""
+        """Set the number of failures to zero; call this if the last attempt received some data."""
         self.failures = 0
 
     def call(self, send: Callable[[], Result]) -> Result:
@@ -76,14 +76,13 @@ class Retries:
     async def call_async(self, send: Callable[[], Awaitable[Result]]) -> Result:
         """Return the awaited result of `send`; call it again after each TransientError."""
         try:
-            # The first attempt does not use tenacity, which would take longer than sending the request. Most requests
-            # succeed.
+            # Most requests succeed, so the first attempt avoids tenacity, which takes longer than sending a request.
             return await send()
         except TransientError as error:
             failed: TransientError | None = error
 
         async def attempt() -> Result:
-            # The first attempt has already failed above.
+            # For the first attempt, raise the error of the attempt above.
             nonlocal failed
             if failed is not None:
                 failure, failed = failed, None
@@ -93,7 +92,7 @@ class Retries:
         return await tenacity.AsyncRetrying(sleep=pause_async, **self._build_rules())(attempt)
 
     def explain(self, error: TransientError) -> str:
-        """Return why no more retries are made, as the end of a sentence whose subject is the server."""
+        """Return the reason for the last failure as a text that continues a sentence whose subject is the server."""
         if error.is_wait_too_long:
             return f"asks to wait {error.after:,.0f} seconds before the next request: {error}"
         return f"failed {self.failures} times in a row: {error}"
@@ -111,7 +110,10 @@ class Retries:
         self.failures += 1
 
     def _compute_next_pause(self, state: tenacity.RetryCallState) -> float:
-        """Return the server's Retry-After, or else the next pause plus a random part that spreads parallel requests."""
+        """Return the seconds before the next retry: the server's Retry-After, or else the next pause.
+
+        A random time is added to a pause, so that parallel requests are not repeated at the same moment.
+        """
         error = state.outcome.exception() if state.outcome else None
         if isinstance(error, TransientError) and error.after is not None:
             return error.after

@@ -30,7 +30,7 @@ class Adapter:
 
     @cached_property
     def config(self) -> dict[str, Any]:
-        """The content of the adapter's config file; empty if it is not a JSON object."""
+        """The content of the adapter's config file; empty if the file does not contain a JSON object."""
         try:
             values = read_json(self.folder / ADAPTER_CONFIG)
         except DataError as error:
@@ -39,7 +39,7 @@ class Adapter:
 
     @property
     def files(self) -> list[Path]:
-        """The config file and the weight file."""
+        """The paths of the adapter's config file and weight file."""
         weights = next((self.folder / name for name in _WEIGHTS if (self.folder / name).is_file()), None)
         if weights is None:
             raise ModelError(
@@ -49,7 +49,7 @@ class Adapter:
 
     @property
     def has_tokenizer(self) -> bool:
-        """Whether a tokenizer was saved with the adapter; training scripts save one if they added tokens."""
+        """Whether a tokenizer was saved with the adapter; training scripts save a tokenizer if they added tokens."""
         return any((self.folder / name).is_file() for name in _TOKENIZER_FILES)
 
     @property
@@ -67,7 +67,7 @@ class Adapter:
 
 
 def find_model_files(name: str, *, trust_remote_code: bool = False) -> tuple[Checkpoint, Adapter | None]:
-    """Return the checkpoint of a model, and the adapter to merge into it; the adapter is None if there is none.
+    """Return the checkpoint of a model, and the adapter to merge into it; None if the name contains no adapter.
 
     A model with an adapter is named `BASE+ADAPTER`, or by the adapter alone if the adapter's config names the base
     model.

@@ -35,11 +35,11 @@ class AnthropicMessages:
         return Request(self.path, body)
 
     def relax_request(self, _message: str, _sampling: SamplingOptions) -> bool:
-        """Return False, because the request has no optional parts that could be left out."""
+        """Return False, because the request has no optional part that could be omitted after an error."""
         return False
 
     def read(self, reply: Any, _sampling: SamplingOptions) -> Reply:
-        """Return the text of a message; blocks of other types, such as thinking, are left out."""
+        """Return the text blocks of the server's JSON as a reply; omit blocks of other types, such as thinking."""
         texts = [block["text"] for block in reply["content"] if block["type"] == "text"]
         usage = reply.get("usage") or {}
         return Reply(

@@ -8,7 +8,7 @@ from torch import nn
 from tiltmeter.models.model_kinds import AUTO_CLASSES
 from tiltmeter.questions import Kind
 
-# Names in the configs of encoder-decoders; all other configs have `num_hidden_layers`.
+# Names of the number of layers in the configs of encoder-decoders; all other configs use `num_hidden_layers`.
 _ENCODER_LAYERS = ("encoder_layers", "num_layers", "num_hidden_layers")
 _DECODER_LAYERS = ("decoder_layers", "num_decoder_layers", "num_hidden_layers")
 
@@ -21,7 +21,7 @@ def build_skeleton(config: Any, kind: Kind, *, trust_remote_code: bool = False) 
 
 
 def collect_facts(config: Any, model: nn.Module) -> dict[str, Any]:
-    """Return a model's type, architecture, number of parameters, layers and vocabulary size, for the manifest.
+    """Return a model's type, architecture, and numbers of parameters, layers and tokens, for the manifest of a run.
 
     A parameter that several modules share is counted once.
     """

@@ -1,4 +1,4 @@
-"""`chat:MODEL@ADDRESS` and `chat:FOLDER_OR_ID`: chat models on a server and on this machine."""
+"""The scheme `chat:`: `chat:MODEL@ADDRESS` is a chat model on a server, `chat:FOLDER_OR_ID` one on this machine."""
 
 import re
 

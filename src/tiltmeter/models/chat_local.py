@@ -23,7 +23,7 @@ from tiltmeter.questions import ChatQuestion, Question, Reply, SamplingOptions
 
 # Number of messages whose label probabilities are computed together.
 _CHUNK_SIZE = 128
-# This version is part of the fingerprint. Increase it if a change of this package changes replies.
+# This version is part of the fingerprint, the key of stored replies. Increase it if new code changes replies.
 _VERSION = 2
 
 
@@ -50,10 +50,10 @@ class LocalChat:
         return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
     def describe(self) -> dict[str, Any]:
-        """Return the model's entry in the manifest."""
+        """Return the model's entry in the manifest of a run."""
         entry = {**self.model.describe(), "kind": "chat", "template": self.template.digest}
         return (
-            entry if self._takes_batches else {**entry, "batches": "of one message, since batches change its numbers"}
+            entry if self._takes_batches else {**entry, "batches": "one message each, because batches change numbers"}
         )
 
     @cached_property
@@ -72,7 +72,7 @@ class LocalChat:
         return self.model.text
 
     def tokens(self, prompt: str) -> int:
-        """Return the number of tokens of a message, including the tokens of the chat template."""
+        """Return the number of tokens of the message `prompt`, including the tokens of the chat template."""
         return len(self._ids(prompt))
 
     def compute_message_limit(self, sampling: SamplingOptions) -> int | None:
@@ -83,7 +83,7 @@ class LocalChat:
     def stream_replies(
         self, questions: Sequence[ChatQuestion], sampling: SamplingOptions
     ) -> Iterator[tuple[int, Reply]]:
-        """Yield the index of each question and its reply, when the question's batch is finished."""
+        """Yield pairs of a question's index and its reply, as batches of questions are finished."""
         with self.model.measuring(), _translate_errors(self.name):
             if sampling.probabilities:
                 yield from self._compute_label_probabilities(questions)
@@ -141,7 +141,7 @@ class LocalChat:
                 yield place, Reply(text, tokens_in=len(prompts[place].ids), tokens_out=len(answer), cut=cut)
 
     def _compute_label_probabilities(self, questions: Sequence[ChatQuestion]) -> Iterator[tuple[int, Reply]]:
-        """Yield replies with the log-probability of each label as the first token of the reply."""
+        """Yield for each question its index, and a `Reply` with the log-probability of each label as first token."""
         for start in range(0, len(questions), _CHUNK_SIZE):
             chunk = questions[start : start + _CHUNK_SIZE]
             prepared = []
@@ -190,7 +190,7 @@ def _compute_seed(ids: Sequence[int], sample: int) -> int:
 
 @contextmanager
 def _translate_errors(name: str) -> Iterator[None]:
-    """Raise errors of torch, transformers or the model's own code as ModelError."""
+    """Convert errors of torch, transformers or the model's own code to ModelError."""
     try:
         yield
     except (RuntimeError, LookupError, ValueError, TypeError, AttributeError, ArithmeticError, AssertionError) as error:
@@ -201,12 +201,12 @@ def _translate_errors(name: str) -> Iterator[None]:
 
 
 def open_local_chat(name: str, options: ModelOptions) -> LocalChat:
-    """Open the chat model with this name: a folder, a hub id or `embedded`."""
+    """Open a chat model; `name` is a folder, a hub id or `embedded` (the built-in model)."""
     from tiltmeter.models.model_opener import open_given
 
     start_template_worker()
-    # The option --chat-template is turned off here, because a chat model always uses its template. The caller rejects
-    # it.
+    # The option --chat-template is turned off here, because a chat model always uses its chat template. The caller
+    # raises an error if the option is set.
     model = open_given(name, replace(options, chat_template=False))
     if not isinstance(model, LocalModel) or model.kind != "causal":
         raise ModelError(f"{name} is not a causal model on this machine, so it cannot be a chat model; omit `chat:`.")

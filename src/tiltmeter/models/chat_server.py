@@ -21,7 +21,7 @@ _FILTERED = re.compile(r"content[ _-]?(?:filter|policy|management policy)|respon
 _TOO_LONG = re.compile(
     r"context ?(?:length|window|size)|max_model_len|too many tokens|prompt is too long", re.IGNORECASE
 )
-# If a message is too long, the error is replaced by a reply with this key.
+# If a message is too long for the model, the server's error is replaced by a reply with this key.
 _TOO_LONG_REPLY = "tiltmeter: the message is too long"
 # Estimated number of tokens that the chat template adds to a message.
 _TEMPLATE_TOKENS = 12
@@ -30,8 +30,9 @@ _LATIN = re.compile(r"[\u0000-\u024f]")
 
 
 def estimate_tokens(prompt: str) -> int:
-    """Return an upper estimate of a message's tokens: one per three Latin characters, one per other character, and some
-    for the chat template.
+    """Return an upper estimate of the number of tokens of a message, including its chat template.
+
+    The estimate is one token per three Latin characters and one per other character, plus `_TEMPLATE_TOKENS`.
 
     >>> estimate_tokens("Tea or water?")
     17
@@ -50,7 +51,7 @@ class ChatDialect(Protocol):
         """Return the request that asks for the reply to a message."""
 
     def relax_request(self, message: str, sampling: SamplingOptions) -> bool:
-        """Adapt later requests to this error message of the server; return False if no change is possible."""
+        """Change later requests so that they avoid this error of the server; return False if no change is possible."""
 
     def read(self, reply: Any, sampling: SamplingOptions) -> Reply:
         """Return the reply that the server's JSON contains.
@@ -77,7 +78,7 @@ class ServedChat:
         return hashlib.sha256("\n".join(identity).encode()).hexdigest()
 
     def describe(self) -> dict[str, Any]:
-        """Return the model's entry in the manifest."""
+        """Return the model's entry in the manifest of a run."""
         return {
             "kind": "chat",
             "endpoint": self.client.public_address or self.client.service,
@@ -167,7 +168,10 @@ class ChatCompletions:
         return Request(self.path, body)
 
     def relax_request(self, message: str, sampling: SamplingOptions) -> bool:
-        """Rename the token limit, request fewer log-probabilities, or send no seed, depending on the error message."""
+        """Rename the token limit, request fewer log-probabilities, or omit the seed in later requests.
+
+        The error message decides which of the three is changed; returns False if the message names none of them.
+        """
         if "max_completion_tokens" in message and self._limit_name == "max_tokens":
             self._limit_name = "max_completion_tokens"
         elif "top_logprobs" in message and self._top_logprobs == 20:
@@ -197,7 +201,7 @@ class ChatCompletions:
 
 
 def excuse_refusal(status: int, content: Any) -> dict[str, Any] | None:
-    """Return a reply that replaces a server's error, if a content filter stopped the message or it is too long.
+    """Return a reply that replaces a server's error if a content filter stopped the message or the message is too long.
 
     Returns None for other errors.
     """
@@ -238,7 +242,7 @@ def _read_first_tokens(choice: Mapping[str, Any]) -> tuple[tuple[str, float], ..
 
 
 def parse_count(value: Any) -> int | None:
-    """Return the number of tokens in a reply; None if the server did not send an integer."""
+    """Return a number of tokens from the server's JSON; None if the value is not an integer."""
     return value if isinstance(value, int) else None
 
 

@@ -33,14 +33,14 @@ Messages = Sequence[Mapping[str, str]]
 
 @dataclass
 class _Worker:
-    """The process that renders templates; after a limit has ended the process, a new one is started."""
+    """Runs the process that renders chat templates; restarts it if a limit of memory or time has ended it."""
 
     _process: subprocess.Popen[str] | None = None
     _owner: int = 0
     _lock: Lock = field(default_factory=Lock)
 
     def start(self) -> subprocess.Popen[str]:
-        """Return the running process, or start a new one, also after a fork: the old one belongs to the parent."""
+        """Return the running process; start it if it has ended, or if it belongs to the parent of a forked process."""
         if self._process is None or self._owner != os.getpid() or self._process.poll() is not None:
             path = json.dumps([entry or str(Path.cwd()) for entry in sys.path])
             self._process = subprocess.Popen(
@@ -73,8 +73,8 @@ class _Worker:
             process.stdout.close()
             code = process.wait()
             if code == -_OUT_OF_TIME:
-                return {"error": f"one message takes more than {SECONDS:g} seconds"}
-            return {"error": f"the process that renders it ended with exit code {code}"}
+                return {"error": f"rendering one message takes more than {SECONDS:g} seconds"}
+            return {"error": f"the process that renders the template ended with exit code {code}"}
 
 
 _WORKER = _Worker()
@@ -89,7 +89,7 @@ class ChatTemplate:
 
     @property
     def digest(self) -> str:
-        """The SHA-256 of everything that a rendered text depends on, except the messages."""
+        """The SHA-256 of everything that a rendered conversation depends on, except its messages."""
         parts = [self._template, _VARIABLES, self._tokens]
         return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
@@ -119,11 +119,11 @@ class ChatTemplate:
 
     def _build_template_error(self, reason: str) -> ModelError:
         return ModelError(
-            f"The chat template of {self.name} cannot be used: {reason.rstrip('.')}. Correct it in "
-            "tokenizer_config.json or chat_template.jinja, or measure the model without it."
+            f"The chat template of {self.name} cannot be used: {reason.rstrip('.')}. Correct the template in "
+            "tokenizer_config.json or chat_template.jinja, or measure the model without its template."
         )
 
 
 def start_template_worker() -> None:
-    """Start the process that renders templates in advance, because starting it takes a second."""
+    """Start the process that renders chat templates before it is needed, because its start takes a second."""
     _WORKER.start()

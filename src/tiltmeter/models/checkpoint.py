@@ -29,7 +29,7 @@ _TEXT_FILES = ["*.json", "*.txt", "*.model", "*.jinja"]
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """The files of one model; `gguf` is the name of the GGUF file in `folder`, or None for other models."""
+    """The files of one model; `gguf` is the name of the GGUF file in `folder`, or None for other file formats."""
 
     name: str
     folder: Path
@@ -57,7 +57,7 @@ class Checkpoint:
 
     @cached_property
     def weight_index(self) -> list[Path]:
-        """A list with the index file of weights in several files; empty if the weights are in a single file."""
+        """A list that contains the index file if the weights are in several files; empty for a single weight file."""
         for name in self._weight_names:
             index = self.folder / (name if name.endswith(".index.json") else f"{name}.index.json")
             if (self.folder / name).is_file() and not name.endswith(".index.json"):
@@ -68,7 +68,7 @@ class Checkpoint:
 
     @cached_property
     def _weight_names(self) -> tuple[str, ...]:
-        """The name of the weight file in the config, or the default names of transformers."""
+        """The name of the weight file that the config sets, or else the default names of transformers."""
         config = self.folder / CONFIG
         values = self._read(config) if config.is_file() else {}
         named = values.get("transformers_weights") if isinstance(values, dict) else None
@@ -165,7 +165,7 @@ def _list_text_patterns(trust_remote_code: bool) -> list[str]:
 
 
 def _download_snapshot(name: str, patterns: Sequence[str]) -> Path:
-    """Download the files of a hub id that match the patterns and are not in the cache; return their folder."""
+    """Download the files of a hub id that match the patterns; return their folder in the cache of the hub client."""
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import HFValidationError
 

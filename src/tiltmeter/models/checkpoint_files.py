@@ -1,4 +1,4 @@
-"""The files of a checkpoint that are loaded, and their hash.
+"""List the files that are loaded from a checkpoint, and compute the hash of these files.
 
 The hash is part of the key of stored answers. It covers every file that is loaded. It covers no other file (README,
 optimizer states, the same weights in another format, chat template), so that a change of such a file does not make
@@ -42,7 +42,7 @@ def list_loaded_files(checkpoint: Checkpoint, tokenizer: Any, *, trust_remote_co
 
 
 def list_tokenizer_files(folder: Path, tokenizer: Any) -> list[Path]:
-    """Return the files in a folder from which a tokenizer is loaded."""
+    """Return the files in a folder that `from_pretrained` reads to load a tokenizer."""
     names = {*_TOKENIZER_FILES, *getattr(tokenizer, "vocab_files_names", {}).values()}
     found = [folder / name for name in names if isinstance(name, str)]
     found += [file for pattern in _TOKENIZER_PATTERNS for file in folder.glob(pattern)]
@@ -59,13 +59,13 @@ def compute_files_digest(files: Iterable[Path]) -> str:
 
 
 def _list_config_files(folder: Path) -> list[Path]:
-    """Return the config file, and the config files for other versions of transformers that it names."""
+    """Return the config file, and the files for other versions of transformers under its key `configuration_files`."""
     config = folder / CONFIG
     return [config, *(folder / str(name) for name in _read_optional_json(config).get("configuration_files") or ())]
 
 
 def _list_code_files(folder: Path) -> list[Path]:
-    """Return the code files that config and tokenizer config name, and the files in the folder that these import."""
+    """Return the code files that the config and tokenizer config name, and the files that these code files import."""
     found: list[Path] = []
     for file in (folder / CONFIG, folder / TOKENIZER_CONFIG_FILE):
         for reference in _list_references((_read_optional_json(file).get("auto_map") or {}).values()):

@@ -99,7 +99,7 @@ class CheckpointModel(LocalModel):
         return [torch.device(name) for name in gpus] or [self.device]
 
     def describe(self) -> dict[str, Any]:
-        """Return the model's entry in the manifest, without its name and fingerprints."""
+        """Return the model's entry in the manifest of a run, without the model's name and fingerprints."""
         entry: dict[str, Any] = {"revision": self.checkpoint.revision, **super().describe()}
         if self.adapter is not None:
             entry["base"] = self.checkpoint.name
@@ -154,13 +154,13 @@ class CheckpointModel(LocalModel):
         return each * sum(parameter.numel() for parameter in self.skeleton.parameters())
 
     def _load_merged(self, kind: Kind) -> nn.Module:
-        """Return the model in main memory; if it has an adapter, the adapter is merged into the weights."""
+        """Return the model on the CPU; if the model has an adapter, the adapter is merged into the weights."""
         model = self._load_pretrained(kind, build_load_arguments(self.checkpoint), {})
         return merge_adapter(model, self.adapter, self.checkpoint.name) if self.adapter else model
 
     @contextmanager
     def _prepare_merged_files(self, kind: Kind) -> Iterator[dict[str, str]]:
-        """Yield the arguments of `from_pretrained`; with an adapter, they name temporary files of the merged model."""
+        """Yield arguments for `from_pretrained`; with an adapter, they name a temporary folder of the merged model."""
         if self.adapter is None:
             yield build_load_arguments(self.checkpoint)
             return
@@ -175,7 +175,7 @@ class CheckpointModel(LocalModel):
         yield {"pretrained_model_name_or_path": folder}
 
     def _load_pretrained(self, kind: Kind, files: Mapping[str, str], arguments: Mapping[str, Any]) -> Any:
-        """Load the model with transformers' `from_pretrained`; raise its errors as ModelError."""
+        """Load the model with transformers' `from_pretrained`; convert errors to ModelError."""
         try:
             with read_gguf_once(files):
                 model, info = AUTO_CLASSES[kind].from_pretrained(
@@ -185,7 +185,7 @@ class CheckpointModel(LocalModel):
                     output_loading_info=True,
                     **files,
                     **arguments,
-                    # Only translators use the model's own generation config.
+                    # Only translation uses the generation config of the model.
                     **({} if kind == "seq2seq" else {"generation_config": GenerationConfig()}),  # type: ignore[no-untyped-call]
                 )
         except Exception as error:  # transformers and the model's own code raise many classes of errors
@@ -222,14 +222,14 @@ def open_model(
     keep_heads: bool = False,
     load_workers: LoadWorkers | None = None,
 ) -> CheckpointModel:
-    """Open a model by its name: a folder, .gguf file, hub id (`id@revision`), `embedded`, adapter, or BASE+ADAPTER.
+    """Open a model by name: folder, .gguf file, hub id (`id@revision`), `embedded` (built-in), adapter, BASE+ADAPTER.
 
     Most options are explained in `ModelOptions`. `cache` is a folder for the config and tokenizer of a GGUF file,
     because extracting them takes seconds. `without` contains the names of speed-ups to disable
     (`tiltmeter.engine.speedups.NAMES`). `load_workers` is explained in `LocalModel`.
     """
     if devices and (split or max_memory):
-        raise UsageError("--devices loads a whole copy on each device, --split divides one copy; use only one of them.")
+        raise UsageError("--devices loads the whole model on each device, --split divides it; use only one of them.")
     checkpoint, adapter = find_model_files(name, trust_remote_code=trust_remote_code)
     validate_weights(checkpoint)
     text_files = _build_text_arguments(checkpoint, cache)
@@ -273,7 +273,7 @@ def validate_weights(checkpoint: Checkpoint) -> None:
 
 
 def read_config(name: str, trust_remote_code: bool, files: dict[str, str]) -> Any:
-    """Return the model's config; `files` are the arguments of `from_pretrained`. Errors are raised as ModelError."""
+    """Return the model's config; `files` are arguments for `from_pretrained`. Errors are converted to ModelError."""
     try:
         with read_gguf_once(files):
             return AutoConfig.from_pretrained(trust_remote_code=trust_remote_code, **files)
@@ -285,7 +285,7 @@ def read_config(name: str, trust_remote_code: bool, files: dict[str, str]) -> An
 def _find_tokenizer(
     name: str, config: Any, own: dict[str, str], given: str | None, adapter: Adapter | None, trust_remote_code: bool
 ) -> Any:
-    """Return the tokenizer that the option names, or else the adapter's tokenizer, or else the model's own."""
+    """Return the tokenizer with the name `given`, or else the adapter's tokenizer, or else the model's tokenizer."""
     if given is not None:
         folder = find_tokenizer_folder(given, trust_remote_code=trust_remote_code)
         loaded = load_tokenizer(name, trust_remote_code, {"pretrained_model_name_or_path": str(folder)})
@@ -305,7 +305,7 @@ def _find_tokenizer(
 
 
 def load_tokenizer(name: str, trust_remote_code: bool, files: dict[str, str]) -> Any:
-    """Return the tokenizer; `files` are the arguments of `from_pretrained`. Errors are raised as ModelError."""
+    """Return the tokenizer; `files` are arguments for `from_pretrained`. Errors are converted to ModelError."""
     try:
         with read_gguf_once(files):
             tokenizer = AutoTokenizer.from_pretrained(trust_remote_code=trust_remote_code, **files)
@@ -329,7 +329,7 @@ def _build_text_arguments(checkpoint: Checkpoint, cache: Path | None) -> dict[st
             checkpoint.folder / checkpoint.gguf, cache / "gguf" / compute_files_digest(checkpoint.weight_files)
         )
     except (ModelError, UsageError):
-        return original  # slower; if the GGUF file is invalid, reading it again raises the error
+        return original  # reading the GGUF file is slower, and raises the error if the file is invalid
     return {"pretrained_model_name_or_path": str(extracted)}
 
 

@@ -1,8 +1,9 @@
 """Confirmation that a server uses the same model from the first answer of a run to the last answer.
 
 A server can replace its model between two requests, and its replies do not show the change. Therefore, after every
-window of requests, the probes of the self-test and a random sample of the run's questions are sent again. The answers
-of a window are stored only if all repeated answers are equal to the earlier answers, up to the noise of the server.
+window of `WINDOW` requests, the probes (the fixed sentences of the self-test) and a random sample of the run's
+questions are sent again. The answers of a window are stored only if all repeated answers are equal to the earlier
+answers, up to the noise of the server.
 """
 
 import random
@@ -16,17 +17,17 @@ from tiltmeter.errors import ModelError
 from tiltmeter.models.self_test import MAX_NOISE
 from tiltmeter.questions import Answer, Question
 
-# Number of requests between two confirmations, and number of the run's questions that each confirmation repeats.
+# Maximum number of requests between two confirmations, and maximum number of questions that a confirmation repeats.
 WINDOW = 450
 REPEATED = 32
-# The manifest reports the probability of detecting a change, if these shares of all answers changed.
+# For each of these shares of changed answers, the manifest reports the probability that a confirmation detects them.
 _SHARES = (0.05, 0.1, 0.2)
 
 Ask = Callable[[Sequence[Question]], Mapping[bytes, Answer]]
 
 
 class ServerChangedError(ModelError):
-    """The server's model changed; the answers since the last confirmation are not stored."""
+    """The model on a server changed during a run; the answers since the last confirmation are not stored."""
 
 
 class KnownAnswer(NamedTuple):
@@ -37,7 +38,7 @@ class KnownAnswer(NamedTuple):
 
 
 class AnswerChanges(NamedTuple):
-    """The result of a comparison: the number of compared answers, the number of changed answers, the largest change."""
+    """A comparison of answers: numbers of compared and changed answers, largest change of a log-probability."""
 
     compared: int
     changed: int
@@ -56,9 +57,10 @@ def compute_detection_probability(share: float, sample_size: int) -> float:
 
 
 def compare_answers(ask: Ask, known: Sequence[KnownAnswer]) -> AnswerChanges:
-    """Ask questions again, and compare the log-probabilities with the earlier answers.
+    """Ask questions again, and return the number of changed answers and the largest change of a log-probability.
 
-    A question whose answer changed is asked a third time, because a few of thousands of values exceed the usual noise.
+    If an answer changed, its question is asked a third time, and the smaller change counts: among thousands of values,
+    a few exceed the usual noise by chance.
     """
     changes = _measure_changes(ask, known)
     changed_once = [entry for entry in known if changes[entry.question.digest] > MAX_NOISE]
@@ -69,7 +71,10 @@ def compare_answers(ask: Ask, known: Sequence[KnownAnswer]) -> AnswerChanges:
 
 
 def _measure_changes(ask: Ask, known: Sequence[KnownAnswer]) -> dict[bytes, float]:
-    """Ask again, and return each question's largest change of a log-probability; NaN (zero) counts as -1e4."""
+    """Ask questions again; return a dictionary from digests to the largest change of a log-probability.
+
+    NaN, which means a probability of zero, counts as a log-probability of -1e4.
+    """
     answers = ask([question for question, _ in known]) if known else {}
     changes = {}
     for question, earlier in known:
@@ -85,30 +90,30 @@ class Confirmation:
     def __init__(self, address: str, ask: Ask, probes: Sequence[KnownAnswer]) -> None:
         self._address, self._ask, self._probes = address, ask, list(probes)
         self._known: dict[bytes, KnownAnswer] = {}
-        self._random = random.Random()  # there is no seed, so that each run repeats other questions
+        self._random = random.Random()  # without a seed, so that each run repeats different questions
         self.noise = 0.0
         self._confirmations = self._repeated = 0
         self._smallest_sample = REPEATED
 
     def choose(self, questions: Sequence[Question]) -> list[Question]:
-        """Return a random sample of the questions. They are asked first, and the first confirmation repeats them."""
+        """Return a random sample of the questions; the run asks them first, and the first confirmation repeats them."""
         return self._random.sample(questions, min(REPEATED, len(questions)))
 
     def remember(self, chosen: Sequence[Question], answers: Mapping[bytes, Answer]) -> None:
-        """Remember the answers to the chosen questions, so that later confirmations can compare them."""
+        """Keep the answers to `chosen` for comparison in later confirmations; at most `WINDOW` answers are kept."""
         for question in chosen[: max(0, WINDOW - len(self._known))]:
             if question.digest in answers:
                 self._known[question.digest] = KnownAnswer(question, answers[question.digest])
 
     def matches_stored(self, questions: Mapping[bytes, Question], stored: Mapping[bytes, Answer]) -> bool:
-        """Return whether the server still gives the stored answers; a random sample of them is asked again."""
+        """Return whether the server still gives the stored answers, after asking a random sample of questions again."""
         sample = self._random.sample(list(stored), min(REPEATED, len(stored)))
         comparison = compare_answers(self._ask, [KnownAnswer(questions[digest], stored[digest]) for digest in sample])
         self._repeated += comparison.compared
         return not comparison.changed
 
     def confirm(self, discarded: int) -> None:
-        """Repeat the probes and some of the run's questions; raise a ServerChangedError if an answer changed.
+        """Ask the probes and some of the run's questions again; raise a ServerChangedError if an answer changed.
 
         `discarded` is the number of answers since the last confirmation; the error message contains it.
         """
@@ -122,14 +127,14 @@ class Confirmation:
             return
         raise ServerChangedError(
             f"The model on the server at {self._address} changed during the run: {comparison.changed} of "
-            f"{comparison.compared} repeated answers differ, by up to {comparison.largest:.2f} (noise is at most "
-            f"{MAX_NOISE}). The run stopped; {discarded:,} answers since the last confirmation were discarded, and "
-            "earlier answers are kept. Restore the model, its precision and its settings, and run the same command "
-            "again to continue."
+            f"{comparison.compared} repeated answers differ, by up to {comparison.largest:.2f} in log-probability "
+            f"(noise is at most {MAX_NOISE}). The run stopped; {discarded:,} answers since the last confirmation were "
+            "discarded, and earlier answers are kept. Restore the model, its precision and its settings on the server, "
+            "and run the same command again to continue."
         )
 
     def describe(self) -> dict[str, Any]:
-        """Return the entry `confirmation` of the manifest."""
+        """Return the entry `confirmation` of the run's manifest."""
         noticed = {
             f"{share:.0%}": round(compute_detection_probability(share, self._smallest_sample), 3) for share in _SHARES
         }
@@ -146,9 +151,9 @@ class Confirmation:
 class UnconfirmedAnswers:
     """Answers of a run that stopped before the answers were confirmed, for example because the server failed.
 
-    The next run repeats the last of these questions. If the answers are equal, the model did not change before the end
-    of the earlier run, and all unconfirmed answers become confirmed. A killed process does not store unconfirmed
-    answers.
+    The next run asks the last `REPEATED` of these questions again. If the answers are equal, the model did not change
+    before the end of the earlier run, and all unconfirmed answers become confirmed. A process that is killed loses its
+    unconfirmed answers.
     """
 
     def __init__(self, store: AnswerStore, fingerprint: str) -> None:
@@ -163,7 +168,10 @@ class UnconfirmedAnswers:
                 self._store.put(key, {digest: answers[digest] for digest in digests})
 
     def settle(self, questions: Mapping[bytes, Question], ask: Ask) -> dict[bytes, Answer]:
-        """Ask the last questions again; if the answers are equal, store and return all answers, else delete them."""
+        """Ask the last questions of the earlier run again, and return the answers that are now confirmed.
+
+        If the last answers are equal, all unconfirmed answers are stored as confirmed; otherwise all are deleted.
+        """
         earlier, last = (self._store.get(key, questions) for key in self._keys)
         unconfirmed = {**earlier, **last}
         if not unconfirmed:

@@ -24,7 +24,7 @@ def find_end_tokens(model: LocalModel) -> tuple[int, ...]:
 
 
 def _read_end_setting(model: LocalModel) -> tuple[Any, str]:
-    """Return the end tokens in the generation config, or else in the config, and a description of their place."""
+    """Return the end tokens in the generation config, or else in the config, and their source for error messages."""
     config = getattr(model.config.get_text_config(), _FIELD, None), f"The config of {model.name}"
     if not isinstance(model, CheckpointModel):
         loaded = getattr(getattr(model, "module", None), "generation_config", None)

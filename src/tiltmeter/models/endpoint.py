@@ -37,7 +37,7 @@ from tiltmeter.options import ModelOptions
 from tiltmeter.progress.progress import Progress, ReportProgress
 from tiltmeter.questions import Answer, Ids, Kind, Question
 
-# Servers send -9999 for the logarithm of a probability of zero. A value below this limit counts as missing.
+# Servers send -9999 for the logarithm of a probability of zero. A log-probability below this limit counts as missing.
 MISSING = -9000.0
 _FLOAT32_ROUNDING = 1e-3
 
@@ -51,10 +51,10 @@ class Dialect(Protocol):
         """Return the request for the log-probability of every token of a text; `ids` are the text's token ids."""
 
     def relax_request(self) -> bool:
-        """Use the next variant of the request after an error; return False if there is no other variant."""
+        """After an error, let later requests use another variant; return False if there is no other variant."""
 
     def entries(self, reply: Any) -> list[TokenEntry]:
-        """Return the tokens of a reply; raise a `BadReplyError` if the reply does not contain them."""
+        """Return the tokens in a reply with their log-probabilities; raise a `BadReplyError` if they are missing."""
 
     def about(self, client: Client, model: str) -> dict[str, Any]:
         """Return the server's information about the model: `id`, and `max_length` if the server reports it."""
@@ -98,14 +98,14 @@ class EndpointModel:
 
     @cached_property
     def _tested(self) -> SelfTestResult:
-        """The result of the self-test; the self-test raises an error if the server gives wrong numbers."""
+        """The result of the self-test, which raises a ModelError if the server returns wrong log-probabilities."""
         result = run_self_test(self)
         self.noise = result.noise
         return result
 
     @cached_property
     def _identity(self) -> ServedIdentity:
-        """The identity of the model, computed from address, name, tokenizer and the answers to the probes."""
+        """The identity of the model: address, name, tokenizer and the answers to the probes of the self-test."""
         names = [self.client.public_address, str(self.about.get("id", self.served)), self.text.digest]
         return ServedIdentity(names, self._tested.values, self.cache)
 
@@ -119,7 +119,7 @@ class EndpointModel:
         return hashlib.sha256(f"{self._identity.fingerprint}\n{kind}".encode()).hexdigest()
 
     def describe(self) -> dict[str, Any]:
-        """Return the model's entry in the manifest, without its name and fingerprints."""
+        """Return the model's entry in the manifest of a run, without the model's name and fingerprints."""
         return {
             "kind": "causal",
             "endpoint": self.client.public_address,
@@ -133,7 +133,7 @@ class EndpointModel:
         }
 
     def entries(self, texts: Iterable[Ids]) -> Iterator[list[tuple[int, list[TokenEntry]]]]:
-        """Yield lists of (index of a text, its checked tokens), each with the replies since the previous list."""
+        """Send texts; yield lists of (index of a text, its checked tokens), one list per group of replies."""
         sent = list(texts)
         for replies in self.client.stream_replies(self.dialect.request(self.served, ids) for ids in sent):
             self.requests_sent += len(replies)
@@ -147,9 +147,9 @@ class EndpointModel:
             yield checked
 
     def ask(self, questions: Sequence[Question]) -> dict[bytes, Answer]:
-        """Return the server's answers as a dictionary with the questions' digests as keys; the store is not used.
+        """Send questions to the server, without the store; return a dictionary from digests to answers.
 
-        NaN means a probability of zero.
+        The value NaN in an answer means a probability of zero.
         """
         plan = TextPlan(questions)
         return {
@@ -170,7 +170,7 @@ class EndpointModel:
     ) -> Mapping[bytes, Answer]:
         """Return the answers to all questions as a dictionary; the keys are the digests of the questions.
 
-        New answers are stored only after a confirmation has passed.
+        New answers are stored only after a confirmation that the server still gives the same earlier answers.
         """
         by_digest = {question.digest: question for question in questions}
         answers = self._find_stored_answers(by_digest, kind, store)
@@ -205,14 +205,14 @@ class EndpointModel:
     def _find_stored_answers(
         self, questions: Mapping[bytes, Question], kind: Kind, store: AnswerStore
     ) -> dict[bytes, Answer]:
-        """Return the stored answers of the first known model whose answers the server still gives."""
+        """Return the stored answers of the first known model of this server whose answers the server still gives."""
         candidates = (store.get(self.fingerprint(kind), questions) for _ in self._identity.candidates())
         return next(stored for stored in candidates if self._confirmation.matches_stored(questions, stored))
 
     def _answer_window(
         self, plan: TextPlan, window: Sequence[int], names: Mapping[bytes, str]
     ) -> Iterator[dict[bytes, Answer]]:
-        """Send the texts with the indices in `window`, and yield the answers for which no reply is missing."""
+        """Send the texts with the indices in `window`; yield dictionaries of answers that are now complete."""
         for together in self.entries(plan.texts[index] for index in window):
             completed = {
                 digest: numbers
@@ -225,7 +225,7 @@ class EndpointModel:
             for digest in infinite:
                 raise ModelError(
                     f"The server at {self.client.public_address} returns a probability of zero for a token of item "
-                    f"{names.get(digest, digest.hex())}, so the item cannot be scored; remove it."
+                    f"{names.get(digest, digest.hex())}, so the item cannot be scored; remove the item."
                 )
 
     def close(self) -> None:
@@ -233,7 +233,7 @@ class EndpointModel:
 
 
 def validate_entries(entries: list[TokenEntry], ids: Ids) -> list[TokenEntry]:
-    """Return the entries of a text's tokens, without a generated token; raise a `BadReplyError` if tokens differ."""
+    """Return the entries of the tokens `ids`, without a generated token; raise a `BadReplyError` for wrong entries."""
     if len(entries) not in (len(ids), len(ids) + 1):
         raise BadReplyError(
             f"it returns {len(entries)} log-probabilities for a text of {len(ids)} tokens; "
@@ -243,12 +243,12 @@ def validate_entries(entries: list[TokenEntry], ids: Ids) -> list[TokenEntry]:
         if entry.token != token:
             raise BadReplyError(
                 f"it returns token {index} of a text as {entry.token} instead of {token}; "
-                "its tokenizer differs from the one in use"
+                "its tokenizer differs from the local tokenizer (--tokenizer)"
             )
         if index == 0 and entry.log_prob is not None:
             raise BadReplyError(
                 "it returns a log-probability for the first token of a text, which has no context; "
-                "it adds a token, or its values are off by one"
+                "it may add a token, or its log-probabilities are off by one"
             )
         if index > 0 and entry.log_prob is None:
             raise BadReplyError(f"it returns no log-probability for token {index} of a text")

@@ -44,7 +44,7 @@ _PATCH_LOCK = Lock()
 
 @contextmanager
 def read_gguf_once(files: Mapping[str, str]) -> Iterator[None]:
-    """Let transformers read a GGUF file only once within the context, and hide its progress bar."""
+    """Let transformers read a GGUF file only once within the context, and hide the progress bar of transformers."""
     if "gguf_file" not in files:
         yield
         return
@@ -88,7 +88,7 @@ def _write_config_files(file: Path, part: Path) -> None:
 
 
 def _replace_folder(part: Path, folder: Path) -> None:
-    """Rename the folder `part` to `folder`; if there is a damaged folder, delete it."""
+    """Rename the folder `part` to `folder`; if `folder` already exists and is damaged, delete it first."""
     try:
         if folder.is_dir() and not _is_valid(folder):
             damaged = folder.with_name(f"{part.stem}-damaged.part")  # another run deletes it if this process is killed
@@ -101,7 +101,7 @@ def _replace_folder(part: Path, folder: Path) -> None:
 
 
 def _is_valid(folder: Path) -> bool:
-    """Return whether a folder contains exactly the files that the installed versions wrote, without changes."""
+    """Return whether a folder contains unchanged files from the installed versions of transformers and gguf only."""
     try:
         return bool(read_json(folder / _DIGESTS) == _describe_folder(folder))
     except (DataError, OSError):
@@ -109,7 +109,7 @@ def _is_valid(folder: Path) -> bool:
 
 
 def _describe_folder(folder: Path) -> dict[str, Any]:
-    """Return the installed versions, and the digest of each file in a folder."""
+    """Return the installed versions of transformers and gguf, and the digest of each file in a folder."""
     files = {
         file.name: hashlib.sha256(file.read_bytes()).hexdigest()
         for file in sorted(folder.iterdir())

@@ -1,4 +1,4 @@
-"""Hardware, time and energy that a model's answers needed."""
+"""Hardware, time and energy that were used for the answers of a model."""
 
 import platform
 import time
@@ -22,7 +22,7 @@ class HardwareUsage:
 
     @contextmanager
     def measuring(self, devices: Sequence[torch.device]) -> Iterator[None]:
-        """Measure the time within the context, and the energy of these devices if their driver reports it; add both."""
+        """Add the time within the context, and the energy of these devices if their driver reports the energy."""
         began, before = time.monotonic(), read_energy_counters(devices)
         try:
             yield
@@ -34,13 +34,13 @@ class HardwareUsage:
                 self.joules = self.joules + after - before if known else None  # type: ignore[operator]
 
     def describe_and_reset(self, devices: Sequence[torch.device]) -> dict[str, Any]:
-        """Return the same as `describe`, and set time and energy to zero."""
+        """Return the result of `describe`, and set time and energy to zero."""
         description = self.describe(devices)
         self.seconds, self.joules = 0.0, 0.0
         return description
 
     def describe(self, devices: Sequence[torch.device]) -> dict[str, Any]:
-        """Return the manifest's entry: hardware, hours, and energy in watt-hours with the source of this number."""
+        """Return an entry for the manifest of a run: hardware, hours, and energy in watt-hours with its source."""
         names = [get_device_name(device) for device in devices]
         entry: dict[str, Any] = {"hardware": names, "hours": round(self.seconds / 3600, 6)}
         if any(device.type == "cuda" for device in devices) and self.joules is not None:

@@ -16,8 +16,7 @@ KEY = "next_sentence_head"
 HEAD_FILE = "head.safetensors"
 
 Design = Literal["recommended", "published"]
-# What the decision is computed from: the mean of the last hidden states, or the label that an encoder-decoder
-# generates.
+# The source of the head's decision: the mean of the last hidden states, or the label that an encoder-decoder generates.
 Reading = Literal["mean", "label"]
 
 
@@ -27,8 +26,9 @@ class HeadConfig:
 
     `kind` is the kind of the base model, and `base_weights` is the hash of the base model's files. If `joined`, the two
     sentences are one text with `separator` between them; otherwise the tokenizer encodes them as a pair. `prefix` is
-    put before the first sentence. `prefixes` maps languages to the prefixes that were used in training. `step` is the
-    index of the decoding step at which a label is read (see `LabelHead`).
+    put before the first sentence. `prefixes` maps languages to the prefixes that were used in training. `labels` are
+    the token ids of the labels that an encoder-decoder generates, and `step` is the index of the decoding step at which
+    a label is read (see `LabelHead`).
     """
 
     design: Design
@@ -50,12 +50,12 @@ class HeadConfig:
     languages: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
-        """Return the settings as the entry of config.json."""
+        """Return the settings as the entry `KEY` of config.json."""
         return asdict(self)
 
     @classmethod
     def from_json(cls, name: str, entry: Any) -> "HeadConfig":
-        """Return the settings in an entry of config.json; `name` is the model's name in error messages."""
+        """Return the settings in the entry `KEY` of config.json; `name` is the model's name in error messages."""
         known = {f.name for f in fields(cls)}
         try:
             unknown = sorted(set(entry) - known)

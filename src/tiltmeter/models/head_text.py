@@ -21,7 +21,7 @@ class HeadText(TokenizerText):
 
 
 def encode_pairs(text: TokenizerText, pairs: Sequence[tuple[str, str]], head: HeadConfig) -> list[EncodedText]:
-    """Return each sentence pair as one input of the head; the first sentences must already begin with their prefix."""
+    """Return each sentence pair as one input of the head; the caller must put `prefix` before the first sentences."""
     if not pairs:
         return []
     if not head.joined:
@@ -37,7 +37,7 @@ def encode_pairs(text: TokenizerText, pairs: Sequence[tuple[str, str]], head: He
 
 
 def _encode_as_pairs(text: TokenizerText, pairs: Sequence[tuple[str, str]], max_length: int) -> list[EncodedText]:
-    """Encode pairs in the tokenizer's own format; the longer sentence is shortened until the input fits."""
+    """Encode pairs in the tokenizer's format for pairs; the longer sentence is shortened until the input fits."""
     encoded = text.tokenizer(
         [first for first, _ in pairs],
         [second for _, second in pairs],

@@ -1,12 +1,12 @@
-"""Error messages for models on the hub that are gated or private, or need a login."""
+"""Error messages for models on the Hugging Face Hub that are gated or private, or need a login."""
 
 from collections.abc import Iterator
 
 
 def build_access_hint(error: BaseException, hub_id: str, *, folder: str = "") -> str | None:
-    """Return a text that says how to get access to a model; None if the error has another cause.
+    """Return a message on how to get access to a model; None if the error has another cause than missing access.
 
-    `folder` is the part before the id in the hub's addresses, for example `datasets/` for data sets.
+    `folder` is the part before the model's id in the addresses of the hub, for example `datasets/` for data sets.
     """
     from huggingface_hub import constants, get_token
     from huggingface_hub.errors import GatedRepoError, RepositoryNotFoundError

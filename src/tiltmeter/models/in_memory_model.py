@@ -19,7 +19,7 @@ from tiltmeter.models.model_kinds import find_class_kind
 from tiltmeter.models.tokenizer_text import compute_tokenizer_digest, reject_empty_vocabulary
 from tiltmeter.questions import Kind
 
-# Attributes of modules that do not affect answers. `training` is one, because models always run in evaluation mode.
+# Attributes of modules that do not affect answers; `training` has no effect, because models run in evaluation mode.
 _IGNORED_ATTRIBUTES = ("training", "name_or_path", "warnings_issued")
 # Entries of a config that do not affect answers.
 _IGNORED_CONFIG_ENTRIES = ("_name_or_path", "transformers_version")
@@ -50,7 +50,7 @@ class InMemoryModel(LocalModel):
 
     @cached_property
     def skeleton(self) -> nn.Module:
-        """The loaded model itself."""
+        """The loaded model itself, which replaces the skeleton without data that other models have."""
         return self.module
 
     def close(self) -> None:
@@ -74,7 +74,7 @@ def wrap_loaded_model(
     batch_tokens: int | None = None,
     without: Collection[str] = (),
 ) -> InMemoryModel:
-    """Return a loaded transformers model and its tokenizer as a `Model`.
+    """Wrap a loaded transformers model and its tokenizer as a `Model` for runs.
 
     `name` is the model's name in results; the default is the name from which the model was loaded, or else the name of
     its class. `without` contains the names of speed-ups to disable.
@@ -114,9 +114,9 @@ def wrap_loaded_model(
 
 
 def _serialize_weights(module: nn.Module) -> Iterator[bytes]:
-    """Yield the settings of all modules, and all parameters and buffers, as bytes, including unsaved buffers.
+    """Yield as bytes the settings of all modules, and all parameters and buffers, including unsaved buffers.
 
-    The settings are needed because only they contain the scale of an unmerged adapter and whether it is active.
+    The settings are included because they contain the scale of an unmerged adapter, and whether the adapter is active.
     """
     for name, part in module.named_modules():
         yield f"{name} {type(part).__module__}.{type(part).__qualname__} {_describe_settings(part)}\n".encode()
@@ -127,7 +127,7 @@ def _serialize_weights(module: nn.Module) -> Iterator[bytes]:
 
 
 def _describe_settings(module: nn.Module) -> str:
-    """Return the attributes of a module that are plain values, or containers of plain values, as JSON."""
+    """Return as JSON the attributes of a module that are numbers, texts, None, or containers of such values."""
     plain = {
         name: value for name, value in vars(module).items() if name not in _IGNORED_ATTRIBUTES and _is_plain(value)
     }

@@ -14,14 +14,15 @@ import numpy as np
 
 from tiltmeter.errors import ModelError
 
-# Number of samples of a file, and number of bytes in a sample; this finds every gap of at least 1% of the file.
+# Number of samples that are read from a file, number of bytes in a sample, and smallest gap that is always found, as a
+# share of the file.
 _SAMPLES = 4096
 _BYTES = 64
 _SHARE = 0.01
 
 
 def reject_zero_gaps(file: Path) -> None:
-    """Raise an error if a long sequence of zeros in a safetensors file begins or ends inside a row of a matrix.
+    """Raise a ModelError if a long sequence of zeros in a safetensors file begins or ends inside a matrix row.
 
     Rows that are completely zero, such as the embeddings of unused tokens, are allowed.
     """
@@ -44,7 +45,7 @@ def reject_zero_gaps(file: Path) -> None:
 
 
 def _find_gap_ends(content: np.ndarray, first: int, last: int, step: int) -> tuple[int, int]:
-    """Return the index of the first byte of a gap of zeros, and the index after its last byte.
+    """Return the index of the first byte of a gap of zeros, and the index after the last byte of the gap.
 
     `first` and `last` are the indices of the first and last sample inside the gap. Both ends of the gap are at most one
     `step` away from them.
@@ -56,9 +57,9 @@ def _find_gap_ends(content: np.ndarray, first: int, last: int, step: int) -> tup
 
 
 def _find_split_matrix(content: np.ndarray, edge: int) -> str:
-    """Return the name of the matrix that has this byte inside a row.
+    """Return the name of the matrix that has the byte with the index `edge` inside a row.
 
-    Returns "" if there is no such matrix, or if the byte is in the first or last number of the row.
+    Returns "" if no matrix contains the byte, or if the byte is in the first or last number of a row.
     """
     (size,) = struct.unpack("<Q", content[:8].tobytes())
     header = json.loads(content[8 : 8 + size].tobytes())

@@ -19,8 +19,8 @@ from tiltmeter.options import ModelOptions
 
 _SECRET = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL", re.IGNORECASE)
 _MIN_SECRET_LENGTH = 8
-_KEY_HINT = "set the environment variable that LiteLLM reads the provider's key from"
-_FAILED = 500  # the status for errors without a status, such as lost connections, so that requests are retried
+_KEY_HINT = "set the environment variable from which LiteLLM reads the provider's API key"
+_FAILED = 500  # the HTTP status for errors without a status, such as lost connections, so that they are retried
 
 
 class LiteLlmTransport:
@@ -86,7 +86,7 @@ def _open(rest: str, options: ModelOptions) -> ServedChat:
 
 
 def _list_secrets() -> tuple[str, ...]:
-    """Return the values of all environment variables that may be keys, because it is unknown which one LiteLLM uses."""
+    """Return the values of all environment variables that may be API keys; LiteLLM may use any of these keys."""
     values = [value for name, value in os.environ.items() if _SECRET.search(name)]
     return tuple(value for value in values if len(value) >= _MIN_SECRET_LENGTH)
 

@@ -43,8 +43,8 @@ ANSWERERS: dict[Kind, type[Answerer]] = {
     "next-sentence": NextSentenceAnswerer,
 }
 _LIBRARIES = (torch, transformers)
-# A function that takes a model's name, options, kind and devices. It returns one function for each device, which loads
-# the model in a worker process.
+# A function that takes a model's name, options, kind and devices. It returns one function for each device; a worker
+# process calls this function to load the model.
 LoadWorkers = Callable[[str, Mapping[str, Any], Kind, Sequence[str]], list[Callable[[], Answerer]]]
 
 
@@ -62,7 +62,8 @@ class LocalModel(ABC):
     """A transformers model and its tokenizer (see `tiltmeter.models.model_protocol.Model`).
 
     `without` contains the names of disabled speed-ups. `devices` contains the names of several devices to use at once;
-    each has a complete copy of the model. `load_workers` returns one function for each device, which loads the copy.
+    each has a complete copy of the model. `load_workers` returns one function for each device, which loads the device's
+    copy in a worker process.
     """
 
     name: str
@@ -78,12 +79,12 @@ class LocalModel(ABC):
     trust_remote_code: bool = False
     keep_heads: bool = False
     load_workers: LoadWorkers | None = field(default=None, repr=False, compare=False)
-    # For each kind, the modules of the checkpoint that the loaded model does not have.
+    # For each kind of question, the names of the modules that are in the checkpoint but not in the loaded model.
     unused: dict[Kind, list[str]] = field(default_factory=dict, repr=False)
     _loaded: dict[Kind, Answerer] = field(default_factory=dict, repr=False)
     _workers: dict[Kind, DeviceWorkers] = field(default_factory=dict, repr=False)
     _usage: HardwareUsage = field(default_factory=HardwareUsage, repr=False)
-    # Temporary folders, and open files in these folders.
+    # Closes open files and deletes temporary folders when the model is closed.
     _folders: ExitStack = field(default_factory=ExitStack, repr=False, compare=False)
 
     @property
@@ -102,7 +103,7 @@ class LocalModel(ABC):
 
     @property
     def kinds(self) -> tuple[Kind, ...]:
-        """The kinds of question that the model answers; the first is the model's own kind."""
+        """The kinds of question that the model answers, for example "masked"; the first is the model's own kind."""
         return (self.kind, "next-sentence") if self.has_next_sentence_head else (self.kind,)
 
     @cached_property
@@ -117,7 +118,7 @@ class LocalModel(ABC):
 
     @cached_property
     def skeleton(self) -> nn.Module | None:
-        """The model with tensors that have no data; None if the model's own code cannot run without data."""
+        """The model with tensors that have a shape but no data; None if the code of the model needs data."""
         try:
             return build_skeleton(self.config, self.kind, trust_remote_code=self.trust_remote_code)
         except Exception:  # the model's code may read a number from a tensor without data
@@ -146,8 +147,8 @@ class LocalModel(ABC):
     def fingerprint(self, kind: Kind) -> str:
         """Return the SHA-256 of everything that the model's answers depend on.
 
-        The hash includes the major and minor versions of torch and transformers (patch releases do not change numbers),
-        and the disabled speed-ups (although speed-ups change numbers only by rounding).
+        The hash includes the major and minor versions of torch and transformers (patch releases do not change answers),
+        and the names of the disabled speed-ups (although speed-ups change answers only by rounding).
         """
         without = "plain" if self.without >= ALL else ",".join(sorted(self.without))
         versions = [f"{library.__name__} {_get_major_minor(library.__version__)}" for library in _LIBRARIES]
@@ -155,11 +156,11 @@ class LocalModel(ABC):
         return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
     def get_load_options(self) -> dict[str, Any]:
-        """Return the options with which a worker process opens the same model, without the device."""
+        """Return the options with which a worker process opens the same model; the device is not included."""
         return {"dtype": str(self.dtype).removeprefix("torch."), "without": self.without}
 
     def describe(self) -> dict[str, Any]:
-        """Return the model's entry in the manifest, with the hardware usage since the last call."""
+        """Return the model's entry in the manifest of a run, with the time and energy used since the last call."""
         facts: dict[str, Any] = {"type": self.config.model_type}
         if self.skeleton is not None:
             facts = collect_facts(self.config, self.skeleton)
@@ -176,11 +177,15 @@ class LocalModel(ABC):
         }
 
     def measuring(self) -> AbstractContextManager[None]:
-        """Within the context, count time and energy as time and energy for this model's answers."""
+        """Return a context in which time and GPU energy are measured and added to this model's hardware usage."""
         return self._usage.measuring(self.used_devices)
 
     def get_answerer(self, kind: Kind) -> Answerer:
-        """Return the loaded model with the head for this kind; other heads are freed unless `keep_heads` is set."""
+        """Return the loaded model with the head for this kind of question; load it if necessary.
+
+        Before loading, copies of the model with other heads are freed, unless `keep_heads` is set and the new copy fits
+        on the device.
+        """
         if kind not in self._loaded:
             if not (self.keep_heads and fits_on_device(self.size, self.device)):
                 self._loaded.clear()
@@ -201,7 +206,7 @@ class LocalModel(ABC):
     ) -> Mapping[bytes, Answer]:
         """Return the answers to all questions as a dictionary; the keys are the digests of the questions.
 
-        The weights are loaded only if an answer is not stored.
+        The weights are loaded only if at least one answer is not in `store`.
         """
         try:
             with self.measuring():
@@ -209,7 +214,7 @@ class LocalModel(ABC):
         except (TiltmeterError, OSError, sqlite3.Error):
             raise
         except Exception as error:
-            # torch, transformers and the model's own code raise many classes of errors, for example for wrong sizes.
+            # torch, transformers and the model's own code raise many classes of errors, such as for wrong tensor sizes.
             raise ModelError(
                 f"{self.name} cannot answer: {describe_error(error)}; check its config and files, or try --plain or "
                 "--device cpu. Earlier answers are kept."
@@ -236,14 +241,14 @@ class LocalModel(ABC):
 
     @cached_property
     def _plain_store(self) -> AnswerStore | None:
-        """A temporary store if all speed-ups are disabled, because stored answers are not used then; otherwise None."""
+        """A temporary store if all speed-ups are disabled, so that all answers are computed again; otherwise None."""
         if not self.without >= ALL:
             return None
         folder = self._folders.enter_context(create_temporary_folder())
         return self._folders.enter_context(AnswerStore(folder / "answers.sqlite"))
 
     def _get_device_workers(self, kind: Kind) -> DeviceWorkers:
-        """Return the worker processes on several devices; processes with a head for another kind are ended."""
+        """Return the worker processes, one per device, for this kind of question; end the processes for other kinds."""
         if kind not in self._workers:
             if self.load_workers is None:
                 raise ModelError(f"{self.name} cannot be loaded on several devices; open it by name.")

@@ -1,4 +1,4 @@
-"""Opening of a model in files, or of a trained next-sentence head, by name."""
+"""Open a model in files, or a trained next-sentence head with its base model, by name."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
@@ -18,7 +18,7 @@ from tiltmeter.models.transformers_logging import silence_transformers
 from tiltmeter.options import ModelOptions
 from tiltmeter.questions import Kind
 
-# Options of `open_model` that cannot be used with a trained head.
+# Options of `open_model` that cannot be used with a trained next-sentence head.
 _UNSUPPORTED_WITH_HEAD = ("quantize", "split", "max_memory", "tokenizer")
 
 
@@ -63,15 +63,15 @@ def open_local_model(name: str, **options: Any) -> LocalModel:
 
 
 def open_with_options(name: str, options: ModelOptions, *, without: Collection[str]) -> LocalModel:
-    """Open a model with the options that `open_model` accepts; `without` contains the speed-ups to disable."""
+    """Open a model with the fields of `options` that `open_model` accepts; `without` names speed-ups to disable."""
     taken = [parameter for parameter in signature(open_model).parameters if hasattr(options, parameter)]
     return open_local_model(name, **{option: getattr(options, option) for option in taken}, without=without)
 
 
 def load_answerer(name: str, kind: Kind, *, threads: int | None = None, **options: Any) -> Answerer:
-    """Load a model in a worker process; for `options` see `open_local_model`.
+    """Load a model with the head for this kind of question, in a worker process; for `options` see `open_local_model`.
 
-    `threads` is the maximum number of threads, which is needed if several workers share one CPU.
+    `threads` is the maximum number of threads; it must be given if several worker processes share one CPU.
     """
     if threads is not None:
         torch.set_num_threads(threads)

@@ -14,7 +14,7 @@ from tiltmeter.errors import ModelError
 from tiltmeter.models.tensor_names import select_extra_layers
 from tiltmeter.questions import Kind
 
-# Maximum difference between logits that counts as rounding, as a share of the logits' standard deviation.
+# Maximum difference between logits that counts as rounding, as a multiple of the logits' standard deviation.
 _ROUNDING = {torch.float16: 1e-2, torch.bfloat16: 5e-2}
 _ROUNDING_OTHERWISE = 1e-4
 
@@ -24,7 +24,7 @@ _LENGTH = 16
 
 
 def reject_absurd_depth(name: str, config: Any) -> None:
-    """Raise an error if the config has so many layers that building the model would not end in reasonable time."""
+    """Raise a ModelError if the config has more than `_MAX_LAYERS` layers, which would take too long to build."""
     layers = getattr(config.get_text_config(), "num_hidden_layers", None)
     if isinstance(layers, int) and layers > _MAX_LAYERS:
         raise ModelError(f"The config.json of {name} has {layers:,} layers, more than {_MAX_LAYERS:,}; correct it.")

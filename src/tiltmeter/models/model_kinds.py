@@ -1,4 +1,4 @@
-"""The kind of a model; it is determined from the config and the tensors, never from the name."""
+"""The kind of a model (masked, causal or seq2seq), found from its config and tensors, never from its name."""
 
 from typing import Any
 
@@ -25,7 +25,7 @@ _LANGUAGE_MODEL_KINDS: tuple[Kind, ...] = ("masked", "causal", "seq2seq")
 
 
 def find_kind(checkpoint: Checkpoint, config: Any) -> Kind:
-    """Return the kind of a checkpoint: masked, causal or seq2seq (encoder-decoder)."""
+    """Return the kind of a checkpoint: masked, causal or seq2seq (encoder-decoder); raise a ModelError if unknown."""
     architectures: list[str] = list(getattr(config, "architectures", None) or [])
     possible = list_possible_kinds(config)
     for architecture in architectures:

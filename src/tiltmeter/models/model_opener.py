@@ -1,4 +1,4 @@
-"""Opening of the models of a run, which are given as names, paths, loaded models or objects."""
+"""Open the models of a run, which are given as names, paths, loaded models or objects."""
 
 import os
 from collections.abc import Iterable, Iterator
@@ -19,7 +19,7 @@ AnyModel = Model | ChatModel
 
 
 def to_model_list(given: ModelInput | Iterable[ModelInput], options: ModelOptions) -> list[str | AnyModel]:
-    """Return one or several models as a list; names stay names, because the run opens them later.
+    """Return one or several models as a list; names are not opened here, because the run opens them later.
 
     >>> to_model_list("bert-base-cased", ModelOptions())
     ['bert-base-cased']
@@ -34,8 +34,9 @@ def to_model_list(given: ModelInput | Iterable[ModelInput], options: ModelOption
 def open_given(given: ModelInput, options: ModelOptions) -> AnyModel:
     """Open a model by name, wrap a loaded model, or return an object that is already a model.
 
-    With `--chat-template`, the model is used inside its chat template. A name with a scheme, such as `openai:gpt-x`, is
-    opened by this scheme (`tiltmeter.models.scheme`). All other names are explained in `checkpoint_model.open_model`.
+    With `--chat-template`, texts are put inside the chat template of the model. A name with a scheme, such as
+    `openai:gpt-x`, is opened by this scheme (`tiltmeter.models.scheme`). For all other names see
+    `checkpoint_model.open_model`.
     """
     model = _open(given, options)
     if not options.chat_template:
@@ -79,7 +80,7 @@ def _open_by_scheme(name: str, scheme: Scheme, options: ModelOptions) -> AnyMode
         expected = "ChatModel" if scheme.is_chat else "Model"
         raise UsageError(
             f"The scheme {prefix!r} has is_chat={scheme.is_chat}, but opens {type(model).__name__}, which does not "
-            f"implement tiltmeter.models.model_protocol.{expected}; fix or uninstall the package of the scheme."
+            f"implement tiltmeter.models.model_protocol.{expected}; fix or uninstall the package that adds the scheme."
         )
     return model
 
@@ -96,7 +97,7 @@ def use_model(given: str | AnyModel, options: ModelOptions) -> Iterator[AnyModel
 
 
 def _open_named(name: str, options: ModelOptions) -> AnyModel:
-    """Open a model by name; raise errors of libraries as ModelError."""
+    """Open a model by name; convert errors of libraries to ModelError."""
     try:
         model = open_given(name, options)
         if isinstance(model, Model):
@@ -109,12 +110,12 @@ def _open_named(name: str, options: ModelOptions) -> AnyModel:
 
 
 def get_public_name(model: str | AnyModel) -> str:
-    """Return a model's name for the manifest and the report, without a password in the address of its server."""
+    """Return a model's name for manifest and report; a password in the address of a server is removed."""
     return redact_model_name(model) if isinstance(model, str) else model.name
 
 
 def select_disabled_speedups(*, plain: bool) -> frozenset[str]:
-    """Return the names of the speed-ups to disable: all of them if `plain`, otherwise none."""
+    """Return the names of the speed-ups to disable: all speed-ups if `plain` (--plain), otherwise none."""
     return ALL if plain else frozenset()
 
 

@@ -1,4 +1,4 @@
-"""The interface between runs and models: local transformers models, endpoints and plug-ins."""
+"""The interface between runs and models: local transformers models, models on servers, and plug-ins."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Protocol, runtime_checkable
@@ -7,7 +7,7 @@ from tiltmeter.engine.answer_store import AnswerStore
 from tiltmeter.progress.progress import ReportProgress
 from tiltmeter.questions import Answer, ChatQuestion, Kind, Question, Reply, SamplingOptions, Tokenizer
 
-# This suffix is added to the name of a protocol if texts are put inside the model's chat template.
+# This suffix is added to the name of a scoring protocol if texts are put inside the model's chat template.
 CHAT_TEMPLATE = "chat-template"
 
 
@@ -21,11 +21,11 @@ class Model(Protocol):
 
     @property
     def kinds(self) -> tuple[Kind, ...]:
-        """The kinds of question that the model answers; the first is the model's own kind, which benchmarks use."""
+        """The kinds of question that the model answers; the first is the model's own kind, for example "masked"."""
 
     @property
     def text(self) -> Tokenizer:
-        """The tokenizer and the special tokens; questions are built with them."""
+        """The tokenizer and special tokens with which benchmarks build questions for the model."""
 
     @property
     def max_length(self) -> int | None:
@@ -35,7 +35,7 @@ class Model(Protocol):
         """Return the key of stored answers: a hash of everything that answers to questions of this kind depend on."""
 
     def describe(self) -> dict[str, Any]:
-        """Return the model's entry in the manifest as JSON values, without its name and fingerprints."""
+        """Return the model's entry in the manifest of a run, as JSON values, without its name and fingerprints."""
 
     def answer(
         self,
@@ -48,12 +48,12 @@ class Model(Protocol):
     ) -> Mapping[bytes, Answer]:
         """Return the answers to all questions as a dictionary; the keys are the digests of the questions.
 
-        Stored answers are used, and new answers are stored. `names` maps the digests of questions to item ids, for
-        error messages. `report` is called with the progress.
+        Answers in `store` are reused, and new answers are stored. `names` maps the digests of questions to item ids,
+        for error messages. `report` is called with the progress.
         """
 
     def close(self) -> None:
-        """Free memory and connections; called when the run has no more questions for the model."""
+        """Free memory and connections; a run calls this when it has no more questions for the model."""
 
 
 @runtime_checkable
@@ -68,7 +68,7 @@ class ChatModel(Protocol):
         """Return the key of stored replies: a hash of everything that the replies depend on, except the message."""
 
     def describe(self) -> dict[str, Any]:
-        """Return the model's entry in the manifest as JSON values, without its name and fingerprint."""
+        """Return the model's entry in the manifest of a run, as JSON values, without its name and fingerprint."""
 
     def tokens(self, prompt: str) -> int:
         """Return the number of tokens of a message; the number may be an estimate."""

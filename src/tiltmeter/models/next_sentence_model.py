@@ -1,7 +1,8 @@
 """Models with a next-sentence head that Tiltmeter trained.
 
-The folder of the head contains the core that was trained together with it, or an adapter of the base model. All other
-questions are answered by the unchanged base model.
+The head needs a core: the language model, without its output layer if the head reads hidden states. The folder of the
+head contains the core that was trained together with the head, or an adapter that turns the base model into this core.
+Only next-sentence questions use head and core; the unchanged base model answers all other questions.
 """
 
 import hashlib
@@ -41,7 +42,7 @@ from tiltmeter.questions import Answer, Kind, Question
 def find_head(name: str, *, trust_remote_code: bool = False) -> tuple[Checkpoint, HeadConfig, str] | None:
     """Return the files of a trained head, its settings, and the name of its base model; None if `name` is not a head.
 
-    In a name `BASE+HEAD`, the base model overrides the one in the settings.
+    For a name `BASE+HEAD`, BASE is returned instead of the base model in the settings.
     """
     base_name, explicit_head = split_adapter_name(name)
     head_name = explicit_head or name
@@ -58,7 +59,7 @@ def find_head(name: str, *, trust_remote_code: bool = False) -> tuple[Checkpoint
 
 
 def _build_base_name(head: HeadConfig) -> str:
-    """Return the base model's name; a hub id gets the revision of the training, because models on the hub change."""
+    """Return the base model's name; a hub id gets the revision that was used in training (`id@revision`)."""
     if head.base == EMBEDDED or head.base_revision is None:
         return head.base
     return f"{head.base.partition('@')[0]}@{head.base_revision}"
@@ -66,10 +67,10 @@ def _build_base_name(head: HeadConfig) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class NextSentenceModel(LocalModel):
-    """A base model, and a core with a next-sentence head that was trained from the base model (see `HeadConfig`).
+    """A model with a trained next-sentence head (see `HeadConfig`), and the base model from which it was trained.
 
-    `open_base` opens the base model. The base model answers all other questions, and is also needed if the core is an
-    adapter.
+    `open_base` opens the base model. The base model answers all questions except next-sentence questions. It is also
+    needed if the core (the language model below the head) was saved as an adapter.
     """
 
     checkpoint: Checkpoint
@@ -79,7 +80,7 @@ class NextSentenceModel(LocalModel):
 
     @property
     def base(self) -> LocalModel:
-        """The base model; raises a ModelError if it is missing, or if the head was trained from another model."""
+        """The base model; raises a ModelError if the base model is missing or is not the one used in training."""
         if not self._opened_base:
             try:
                 base = self.open_base()
@@ -91,8 +92,8 @@ class NextSentenceModel(LocalModel):
                 ) from error
             if base.weights != self.head.base_weights:
                 raise ModelError(
-                    f"The next-sentence head {self.name} was trained from other weights of {self.head.base} than those "
-                    f"of {base.name}; name the base model of the training as BASE+HEAD."
+                    f"The next-sentence head {self.name} was trained from {self.head.base} with other weights than "
+                    f"those of {base.name}; name the base model that was used in training, as BASE+HEAD."
                 )
             self._opened_base.append(base)
         return self._opened_base[0]
@@ -104,7 +105,7 @@ class NextSentenceModel(LocalModel):
 
     @cached_property
     def weights(self) -> str:
-        """The SHA-256 of core, head, config and tokenizer; if the core is an adapter, it includes the base model."""
+        """The SHA-256 of core, head, config and tokenizer; if the core is an adapter, also of the base model."""
         if not self.head.adapter:
             files = list_loaded_files(self.checkpoint, self.tokenizer, trust_remote_code=self.trust_remote_code)
             return compute_files_digest([*files, *self._head_files])
@@ -118,14 +119,14 @@ class NextSentenceModel(LocalModel):
         return sum(file.stat().st_size for file in [*core, *self._head_files])
 
     def fingerprint(self, kind: Kind) -> str:
-        """Return the head's fingerprint for next-sentence questions, and the base model's for other questions.
+        """Return the fingerprint of the head for next-sentence questions, and of the base model for other questions.
 
-        Therefore the stored answers of the base model are used.
+        Therefore, answers that the base model gave in earlier runs are reused.
         """
         return super().fingerprint(kind) if kind == "next-sentence" else self.base.fingerprint(kind)
 
     def describe(self) -> dict[str, Any]:
-        """Return the model's entry in the manifest, without its name and fingerprints."""
+        """Return the model's entry in the manifest of a run, without the model's name and fingerprints."""
         head = {"weights": self.weights, **self.head.to_json()}
         return {"revision": self.checkpoint.revision, **super().describe(), "base": self.head.base, "head": head}
 
@@ -150,14 +151,14 @@ class NextSentenceModel(LocalModel):
         return self.base._answer(questions, **options)
 
     def close(self) -> None:
-        """Free the memory of the weights, including the base model's."""
+        """Free the memory of the weights, including the weights of the base model."""
         super().close()
         for base in self._opened_base:
             base.close()
 
     @silence_transformers()
     def _load_module(self, _kind: Kind) -> nn.Module:
-        module = build_head_module(self._core(), self.tokenizer, self.head)
+        module = build_head_module(self._load_merged_core(), self.tokenizer, self.head)
         if isinstance(module, MeanHead):
             (path,) = self._head_files
             try:
@@ -167,7 +168,7 @@ class NextSentenceModel(LocalModel):
                 raise ModelError(f"{path} does not match the layers in config.json: {reason}") from error
         return module.to(self.device, self.dtype).eval()
 
-    def _core(self) -> nn.Module:
+    def _load_merged_core(self) -> nn.Module:
         if self.head.adapter:
             # The base model's own files are loaded, as in training.
             core = load_core(self.base, self.head)
@@ -189,7 +190,7 @@ class NextSentenceModel(LocalModel):
 
 
 def load_core(model: Any, head: HeadConfig, dtype: torch.dtype | None = None) -> nn.Module:
-    """Return the core of a model in files; if the head reads hidden states, the core has no language-model head."""
+    """Load the core for a next-sentence head; it has no language-model head if `head` reads hidden states."""
     auto: Any = AutoModelForSeq2SeqLM if head.reading == "label" else AutoModel
     arguments: dict[str, Any] = {"config": model.config, "dtype": dtype or model.dtype}
     if head.reading == "mean" and _has_pooler(model.config):
@@ -216,9 +217,9 @@ def load_core(model: Any, head: HeadConfig, dtype: torch.dtype | None = None) ->
 
 
 def build_head_module(core: nn.Module, tokenizer: Any, head: HeadConfig) -> MeanHead | LabelHead:
-    """Return the core with a head; the head's linear layers have random initial weights."""
+    """Return a module of the core and a new head; the linear layers of the head have random weights."""
     if head.reading == "mean":
-        width, is_bidirectional = _probe(core)
+        width, is_bidirectional = _measure_states(core)
         if is_bidirectional and "attention_mask" not in inspect.signature(core.forward).parameters:
             raise ModelError(
                 f"{head.base} is bidirectional but takes no attention mask, so its answers would depend on padding; "
@@ -235,7 +236,7 @@ def build_head_module(core: nn.Module, tokenizer: Any, head: HeadConfig) -> Mean
 
 
 def find_decoder_start(tokenizer: Any, config: Any, name: str) -> int:
-    """Return the first token id of the decoder's inputs; `name` is the model's name in error messages."""
+    """Return the id of the token with which decoder inputs begin; `name` is the model's name in error messages."""
     start = TokenizerText(tokenizer, config, "seq2seq").decoder_start
     if start is None:
         raise ModelError(
@@ -245,11 +246,11 @@ def find_decoder_start(tokenizer: Any, config: Any, name: str) -> int:
     return start
 
 
-def _probe(core: nn.Module) -> tuple[int, bool]:
+def _measure_states(core: nn.Module) -> tuple[int, bool]:
     """Return the width of the last hidden states, and whether they depend on later tokens.
 
-    Both are measured, because the config does not contain them: some models project the states to another width than
-    `hidden_size`, and some causal models, such as XLNet, are bidirectional.
+    Both are measured with a small input, because the config does not contain them: some models project the states to
+    another width than `hidden_size`, and some models listed as causal, such as XLNet, are bidirectional.
     """
     training = core.training
     with torch.no_grad():
@@ -260,7 +261,7 @@ def _probe(core: nn.Module) -> tuple[int, bool]:
 
 
 def _has_pooler(config: Any) -> bool:
-    """Return whether transformers' class for the core can add a pooler, which is not needed here."""
+    """Return whether transformers adds a pooler to this type of model unless `add_pooling_layer` is False."""
     mapping: Any = AutoModel._model_mapping
     found = mapping.get(type(config), None)
     return found is not None and "add_pooling_layer" in inspect.signature(found.__init__).parameters

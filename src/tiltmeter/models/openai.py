@@ -14,7 +14,7 @@ _ID = "token_id:"
 
 
 class OpenAiDialect:
-    """Completion requests with token ids; the server must return tokens as ids, which is an option of vLLM."""
+    """Requests to `/completions` with token ids; the server must return tokens as ids, which is an option of vLLM."""
 
     scheme = "openai"
 
@@ -22,7 +22,7 @@ class OpenAiDialect:
         self._new_tokens = 0
 
     def relax_request(self) -> bool:
-        """Let later requests generate one token, because some servers reject zero; return False the second time."""
+        """Let later requests generate one token, because some servers reject zero; return False if they already do."""
         relaxed = self._new_tokens == 0
         self._new_tokens = 1
         return relaxed
@@ -43,7 +43,7 @@ class OpenAiDialect:
         )
 
     def entries(self, reply: Any) -> list[TokenEntry]:
-        """Return the tokens of the text; if the server generated a token, it comes last."""
+        """Return the tokens in a reply with their log-probabilities; if the server generated a token, it comes last."""
         try:
             logprobs = reply["choices"][0].get("logprobs") or {}
             tokens, values = logprobs.get("tokens"), logprobs.get("token_logprobs")
@@ -52,7 +52,7 @@ class OpenAiDialect:
             raise BadReplyError("its reply does not have the format of /v1/completions") from error
         if not tokens or not values or len(tokens) != len(values):
             raise BadReplyError(
-                "it returns no log-probabilities for the text of the request; it ignores `echo` or `logprobs`"
+                "it returns no log-probabilities for the text of the request; it may ignore `echo` or `logprobs`"
             )
         return [
             TokenEntry(number, value, None if not top or value is None else value >= max(top.values()))
@@ -60,7 +60,7 @@ class OpenAiDialect:
         ]
 
     def about(self, client: Client, model: str) -> dict[str, Any]:
-        """Return the model's entry in the reply to `/v1/models`."""
+        """Return the model's id, maximum length and root from the reply to `/v1/models`."""
         listed = client.ask(Request("/models"))
         models = (
             [entry for entry in listed.get("data", []) if isinstance(entry, dict)] if isinstance(listed, dict) else []

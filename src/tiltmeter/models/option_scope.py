@@ -1,4 +1,4 @@
-"""Rejection of options that have no effect on any model of a run."""
+"""Rejection of command-line options that have no effect on any model of a run."""
 
 from collections.abc import Iterable
 
@@ -24,7 +24,7 @@ def reject_unused_options(models: Iterable[str | AnyModel], options: ModelOption
 
 
 def find_source(model: str | AnyModel) -> Source:
-    """Return where a model is: in files or on the hub, loaded, on a server, or in a plug-in (see `Source`).
+    """Return the place of a model: files or the hub ("named"), memory ("loaded"), a server, or a plug-in.
 
     >>> find_source("gpt2"), find_source("chat:m@http://localhost:8000/v1"), find_source("chat:embedded")
     ('named', 'chat server', 'named')

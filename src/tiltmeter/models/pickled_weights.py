@@ -2,7 +2,7 @@
 
 torch reads such a file as a zip archive of uncompressed tensors and a pickle that describes their structure. torch does
 not execute code in the pickle. However, loading a compressed archive can need a thousand times its size in memory, and
-a pickle of nested lists many times its size.
+loading a pickle of nested lists can need many times its size.
 """
 
 import zipfile
@@ -15,7 +15,7 @@ _MAX_PICKLE_BYTES = 1 << 25
 
 
 def reject_oversized_pickles(file: Path) -> None:
-    """Raise a ModelError if loading the file would need far more memory than its size; old formats are not checked."""
+    """Raise a ModelError if loading a file would need far more memory than its size; only zip archives are checked."""
     if file.suffix not in (".bin", ".pt", ".pth") or not zipfile.is_zipfile(file):
         return
     try:

@@ -19,7 +19,8 @@ class DeviceSplit:
     """The settings for splitting a model over devices.
 
     With `always`, the model is split even if it fits on one device. `max_memory` maps each device (the number of a GPU,
-    or "cpu") to a maximum number of bytes; the default is the free memory. Weights that do not fit are on disk.
+    or "cpu") to a maximum number of bytes; the default is the free memory. Weights that do not fit into memory stay on
+    disk.
     """
 
     always: bool = False
@@ -52,7 +53,7 @@ def find_dtype(dtype: str, device: torch.device, config: Any) -> torch.dtype:
 
 
 def parse_split(always: bool, max_memory: Mapping[str, str] | None) -> DeviceSplit:
-    """Return a `DeviceSplit` from options; `max_memory` maps GPU numbers or `cpu` to sizes, and forces a split."""
+    """Return a `DeviceSplit` from options; `max_memory` maps GPU numbers or `cpu` to sizes. A size forces a split."""
     if not max_memory:
         return DeviceSplit(always)
     from accelerate.utils import convert_file_size_to_int
@@ -86,13 +87,13 @@ def measure_free_memory(device: torch.device) -> int | None:
 
 
 def fits_on_device(weights: float, device: torch.device) -> bool:
-    """Return whether this number of bytes of weights fits on a device; True if the free memory is unknown."""
+    """Return whether `weights` (a number of bytes) fit on a device; True if the device's free memory is unknown."""
     free = measure_free_memory(device)
     return free is None or weights <= free * _SHARE_FOR_WEIGHTS[device.type]
 
 
 def compute_memory_limits(split: DeviceSplit, device: torch.device) -> dict[int | str, int]:
-    """Return the maximum memory in bytes of the CPU and, if `device` is a CUDA GPU, of each GPU, for accelerate."""
+    """Return for accelerate the maximum bytes of weights on the CPU and, if `device` is a CUDA GPU, on each GPU."""
     if split.max_memory is not None:
         return dict(split.max_memory)
     memory: dict[int | str, int] = {}
@@ -105,7 +106,7 @@ def compute_memory_limits(split: DeviceSplit, device: torch.device) -> dict[int 
 
 
 def describe_split(device_map: Mapping[str, Any]) -> dict[str, int]:
-    """Return a dictionary from each device of a device map to its number of modules.
+    """Return a dictionary from devices to numbers of modules; `device_map` maps modules to devices.
 
     >>> describe_split({"model.embed_tokens": 0, "model.layers.0": 0, "lm_head": "disk"})
     {'cuda:0': 2, 'disk': 1}

@@ -25,14 +25,14 @@ _METHOD: dict[Quantization, str] = {"8bit": "int8, weights only", "4bit": "nf4"}
 _DEVICES = ("cpu", "cuda")
 # The attribute of bitsandbytes' layers that turns on a kernel for CPUs with bfloat16 instructions.
 _BF16_SWITCH = "support_avx512bf16_for_cpu"
-# Bytes per weight, including the weight's part of the scales.
+# Bytes per weight, including the scales.
 BYTES_PER_WEIGHT: dict[Quantization, float] = {"8bit": 1.01, "4bit": 0.57}
 
 
 def validate_quantization(
     quantize: str | None, checkpoint: Checkpoint, config: Any, device: torch.device
 ) -> Quantization | None:
-    """Return the quantisation; raise an error if it is not available for this model on this device."""
+    """Return the quantisation that --quantize names; raise an error if this model or device does not support it."""
     if quantize is None:
         return None
     chosen = next((known for known in QUANTIZATIONS if known == quantize), None)
@@ -64,7 +64,7 @@ def build_quantization_config(quantize: Quantization, dtype: torch.dtype) -> Any
 
 
 def use_declared_precision(model: nn.Module) -> None:
-    """Make bitsandbytes compute in the dtype of the model on every CPU.
+    """Make the bitsandbytes layers of a model compute in the dtype of the model on every CPU.
 
     Otherwise bitsandbytes would always compute in bfloat16 on a CPU with bfloat16 instructions. Then numbers would
     depend on the CPU, and some sizes of matrices would raise an AssertionError.
@@ -84,6 +84,6 @@ def find_saved_quantization(config: Any) -> str | None:
 
 
 def describe_quantization(quantize: Quantization) -> dict[str, str]:
-    """Return the entry `quantized` of the manifest."""
+    """Return the entry `quantized` of the run's manifest: bits, method and library."""
     library = _LIBRARY[quantize]
     return {"bits": quantize.removesuffix("bit"), "method": _METHOD[quantize], "by": f"{library} {version(library)}"}

@@ -31,7 +31,7 @@ ON CONFLICT DO UPDATE SET reply = excluded.reply, checksum = excluded.checksum W
 
 
 class ReplyStore(CacheDatabase):
-    """Replies in one SQLite file, which several runs can use at once; the key is model fingerprint and question digest.
+    """Chat replies in one SQLite file for several runs at once; the keys are model fingerprints and question digests.
 
     Each `put` is one transaction, so a killed process loses only the replies that had not yet arrived.
     """
@@ -43,17 +43,17 @@ class ReplyStore(CacheDatabase):
         super().__init__(str(path), _SCHEMA, synchronous="NORMAL", contents="replies", remedy=remedy, journal=journal)
 
     def get(self, fingerprint: str, questions: Iterable[bytes]) -> dict[bytes, Reply]:
-        """Return the stored undamaged replies; `questions` are the digests of the questions."""
+        """Return a dictionary from question digests to stored replies; omit missing and damaged replies."""
         query = f"SELECT question, reply FROM replies WHERE fingerprint = ? AND checksum = {_CHECKSUM} AND question IN"
         rows = self.select_in(query, [fingerprint], questions)
         return {question: Reply.from_dict(json.loads(reply)) for question, reply in rows}
 
     def merge(self, path: Path | str) -> None:
-        """Add the replies of another store; an existing reply is replaced only if it is damaged."""
+        """Add the replies of the store in the file `path`; replace an existing reply only if it is damaged."""
         self._merge(path, [_MERGE])
 
     def confirm(self, unconfirmed: str, fingerprint: str, questions: Iterable[bytes]) -> None:
-        """Move replies from the key `unconfirmed` to the model's fingerprint, because they are now confirmed."""
+        """Move replies from the key `unconfirmed` to the key `fingerprint`, because they are now confirmed."""
         replies = self.get(unconfirmed, questions)
         with self.begin_transaction():
             for question, reply in replies.items():
@@ -61,7 +61,7 @@ class ReplyStore(CacheDatabase):
         self.delete(unconfirmed, replies)
 
     def delete(self, fingerprint: str, questions: Iterable[bytes]) -> None:
-        """Delete a model's replies to these questions (digests)."""
+        """Delete the replies of the model with this fingerprint to these questions; `questions` are digests."""
         with self.begin_transaction():
             for question in questions:
                 self._db.execute("DELETE FROM replies WHERE fingerprint = ? AND question = ?", [fingerprint, question])

@@ -1,6 +1,7 @@
 """Schemes: ways to open models whose names have a prefix, such as `openai:MODEL@ADDRESS`.
 
-A scheme is an object `SCHEME` in a module of this package, or an entry point in the group `tiltmeter.models`.
+A scheme is an object `SCHEME` in a module of this package. A plug-in adds a scheme with an entry point in the group
+`tiltmeter.models`.
 """
 
 from collections.abc import Callable
@@ -24,8 +25,8 @@ class Scheme:
     """A way to open models whose names begin with a prefix such as `openai:`.
 
     `open` takes the part of the name after the colon and the options of the run. `is_chat`: the scheme opens chat
-    models. `locate` takes the part of the name after the colon and returns the place of the model, which decides which
-    options apply to the model and whether its jobs need a GPU.
+    models. `locate` takes the part of the name after the colon and returns the place of the model. The place decides
+    which command-line options apply to the model, and whether a cluster job for the model needs a GPU.
     """
 
     open: Callable[[str, ModelOptions], Model | ChatModel]
@@ -34,7 +35,7 @@ class Scheme:
 
 
 def find_scheme(name: str) -> Scheme | None:
-    """Return the scheme of a model's name; None for the name of a file, folder or hub id.
+    """Return the scheme at the beginning of a model's name; None for a file, folder or hub id.
 
     >>> find_scheme("chat:embedded").is_chat, find_scheme("bert-base-cased")
     (True, None)

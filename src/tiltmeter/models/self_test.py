@@ -1,8 +1,8 @@
-"""The self-test of a model on a server, which rejects a server with wrong numbers before the first item is sent.
+"""The self-test of a model on a server, which rejects a server with wrong log-probabilities before the first item.
 
-Some servers ignore `echo`, shift values by one position, or give other values for each request. They answer every item
-without an error, but the scores are at chance level. Each check needs a few requests, and its error message names the
-cause.
+Some servers ignore `echo`, shift log-probabilities by one position, or return different log-probabilities for the same
+text. Such a server answers every item without an error, but the scores are at chance level. Each check needs a few
+requests, and its error message names the cause.
 """
 
 import random
@@ -18,7 +18,8 @@ from tiltmeter.questions import Answer, Ids, Question
 if TYPE_CHECKING:
     from tiltmeter.models.endpoint import EndpointModel
 
-# Eight English sentences, and one sentence in each of eight other languages. Their values are part of the fingerprint.
+# Eight English sentences, and one sentence in each of eight other languages. The log-probabilities of their tokens are
+# part of the model's fingerprint.
 PROBES = (
     "The train was late this morning, so we waited at the station and read the newspaper.",
     "She opened the window because the room had become too warm for everybody.",
@@ -38,16 +39,16 @@ PROBES = (
     "Pociąg spóźnił się dziś rano, więc czekaliśmy na stacji.",
 )
 _ENGLISH_PROBES = 8
-# Minimum number of probes that must be more probable than the same words in another order. A server also passes if all
-# English probes are more probable. A server with random values passes with a probability of 1.5%.
+# Minimum number of probes that must be more probable than the same words in another order. A server also passes if this
+# is true for all English probes. A server with random log-probabilities passes with a probability of 1.5%.
 _MIN_PLAUSIBLE = 13
-# Maximum change of a value between two requests. Smaller changes are reported as noise.
+# Maximum change of a log-probability between two requests for the same text. Smaller changes are reported as noise.
 MAX_NOISE = 0.05
 _REPEATED_PROBES = 4
 
 
 class SelfTestResult(NamedTuple):
-    """The probes as questions with their answers, and the largest change of a value between repeated requests."""
+    """The probes with their answers, and the largest change of a log-probability between repeated requests."""
 
     probes: list[tuple[Question, Answer]]
     noise: float
@@ -59,7 +60,7 @@ class SelfTestResult(NamedTuple):
 
 
 def run_self_test(model: "EndpointModel") -> SelfTestResult:
-    """Send the probes and check the replies; raise a ModelError if the server gives wrong numbers."""
+    """Send the probes and check the replies; raise a ModelError if the log-probabilities are wrong."""
     texts = [_encode_sentence(model, sentence) for sentence in PROBES]
     first = _ask_first(model, texts[0])
     values = _ask_values(model, texts)
@@ -81,7 +82,7 @@ def run_self_test(model: "EndpointModel") -> SelfTestResult:
 
 
 def _ask_first(model: "EndpointModel", text: Ids) -> list[TokenEntry]:
-    """Return the reply to one text; after an error, try the next variant of the dialect's request."""
+    """Return the tokens in the reply to one text; after an error, try other variants of the request."""
     while True:
         try:
             return _ask_entries(model, [text])[0]
@@ -91,9 +92,10 @@ def _ask_first(model: "EndpointModel", text: Ids) -> list[TokenEntry]:
 
 
 def _check_positions(model: "EndpointModel", text: Ids, entries: Sequence[TokenEntry]) -> None:
-    """Raise an error if the values do not depend on the right tokens.
+    """Raise an error if the log-probabilities do not depend on the right tokens.
 
-    Replacing the last token must change only the last value, and replacing the first word must change later values.
+    Replacing the last token must change only the last log-probability. Replacing the first word must change later
+    log-probabilities.
     """
     other = next(token for token in _encode_sentence(model, PROBES[1])[1:] if token != text[-1])
     before, changed = _list_log_probs(entries), _list_log_probs(_ask_entries(model, [(*text[:-1], other)])[0])
@@ -102,26 +104,33 @@ def _check_positions(model: "EndpointModel", text: Ids, entries: Sequence[TokenE
         raise _build_error(
             model,
             "replacing the last token of a text changes "
-            + ("earlier values" if any(moved[:-1]) else "no value")
-            + "; its log-probabilities are off by one, or belong to other tokens",
+            + ("earlier log-probabilities" if any(moved[:-1]) else "no log-probability")
+            + "; the log-probabilities are off by one position, or belong to other tokens",
         )
     start = 1 if model.text.start is not None else 0
     context = (*text[:start], other, *text[start + 1 :])
     later = _list_log_probs(_ask_entries(model, [context])[0])[start + 1 :]
     if all(abs(one - two) <= 1e-6 for one, two in zip(before[start + 1 :], later, strict=True)):
-        raise _build_error(model, "replacing the first word changes no later value; it ignores the context")
+        raise _build_error(
+            model, "replacing the first word of a text changes no later log-probability; the server ignores the context"
+        )
     if model.text.start is not None:
         bare = _list_log_probs(_ask_entries(model, [text[1:]])[0])
         if all(abs(one - two) <= 1e-6 for one, two in zip(before[1:], bare, strict=True)):
             raise _build_error(
-                model, "a text has the same values with and without the start token; it drops the start token"
+                model,
+                "a text has the same log-probabilities with and without the start token; the server drops the start "
+                "token",
             )
 
 
 def _measure_noise(
     model: "EndpointModel", texts: Sequence[Ids], earlier: Sequence[Sequence[float]], when: str
 ) -> float:
-    """Return the largest change of earlier values in texts with the same start; raise an error above `MAX_NOISE`."""
+    """Ask texts that begin with earlier texts; return the largest change of an earlier log-probability.
+
+    Raises a ModelError if the change is larger than `MAX_NOISE`. `when` describes the requests in the message.
+    """
     change = max(
         abs(one - two)
         for now, before in zip(_ask_values(model, texts), earlier, strict=True)
@@ -144,7 +153,7 @@ def _check_plausibility(model: "EndpointModel", values: Sequence[Sequence[float]
         raise _build_error(
             model,
             f"only {sum(plausible)} of {len(PROBES)} sentences are more probable than their own words in another "
-            "order; its values do not belong to the text, or the tokenizer is wrong (--tokenizer)",
+            "order; the log-probabilities do not belong to the text, or the tokenizer is wrong (--tokenizer)",
         )
 
 
@@ -177,7 +186,7 @@ def _ask_values(model: "EndpointModel", texts: Sequence[Ids]) -> list[list[float
 
 
 def _list_log_probs(entries: Sequence[TokenEntry]) -> list[float]:
-    """Return the log-probabilities after the first token; a probability of zero counts as -1e4."""
+    """Return the log-probabilities of all tokens except the first; a probability of zero counts as -1e4."""
     return [-1e4 if entry.log_prob is None else entry.log_prob for entry in entries[1:]]
 
 

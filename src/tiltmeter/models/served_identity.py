@@ -1,4 +1,4 @@
-"""The identity of a model on a server: its fingerprint, and the models of earlier runs."""
+"""The identity of a model on a server: a fingerprint that differs from those of other models on the same server."""
 
 import hashlib
 import json
@@ -7,15 +7,16 @@ from pathlib import Path
 
 from tiltmeter.files import write_text
 
-# Maximum change of a probe's values between two runs that still counts as the same model.
+# Maximum change of a probe's log-probability between two runs that still counts as the same model.
 _MAX_CHANGE = 0.05
 
 
 class ServedIdentity:
-    """The fingerprint of a model on a server, computed from names (such as the address) and the values of the probes.
+    """The fingerprint of a model on a server, computed from names (such as the address) and from `probes`.
 
-    The cache contains the values of earlier runs. Two models can have the same values. Then a number is appended to the
-    values of the second model, so that the fingerprints differ.
+    `probes` are the log-probabilities of the probes, the fixed sentences of the self-test. The folder `cache` contains
+    these log-probabilities from earlier runs. If two models have the same log-probabilities, a number is appended to
+    those of the second model, so that the fingerprints differ.
     """
 
     def __init__(self, names: Sequence[str], probes: Sequence[float], cache: Path | None) -> None:
@@ -30,11 +31,11 @@ class ServedIdentity:
 
     @property
     def fingerprint(self) -> str:
-        """The fingerprint of the model that is chosen now."""
+        """The fingerprint of the known model that is chosen at present."""
         return hashlib.sha256(json.dumps([*self._names, self._chosen]).encode()).hexdigest()
 
     def candidates(self) -> Iterator[str]:
-        """Yield the fingerprints of known models with these probe values, then a new one; the last one is chosen."""
+        """Yield fingerprints of known models with these probe values, then a new one; the last yielded is chosen."""
         others = [earlier for earlier in self._same if earlier != self._chosen]
         for candidate in (self._chosen, *others):
             self._chosen = candidate
@@ -57,7 +58,7 @@ class ServedIdentity:
 
 
 def _read_earlier_values(path: Path | None) -> list[list[float]]:
-    """Return the probe values of earlier runs; an empty list if the file is missing or damaged."""
+    """Return the log-probabilities of the probes in earlier runs; an empty list if the file is missing or damaged."""
     if path is None or not path.exists():
         return []
     try:

@@ -1,4 +1,4 @@
-"""The HTTP client of a model server, with API key and limits."""
+"""The HTTP client for a server with models; it gets the API key from the environment and limits from the options."""
 
 import os
 from typing import Any
@@ -15,7 +15,7 @@ _HINTS = {
 
 
 def open_client(address: str, options: ModelOptions, **settings: Any) -> Client:
-    """Return a client for the server at an address; `settings` are other fields of `Client`."""
+    """Return a client for the server at an address; `settings` override fields of the `Client`."""
     defaults = {
         "key": os.environ.get("TILTMETER_API_KEY") or os.environ.get("OPENAI_API_KEY") or None,
         "concurrency": options.concurrency,

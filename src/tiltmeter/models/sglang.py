@@ -14,12 +14,12 @@ from tiltmeter.questions import Ids
 
 
 class SglangDialect:
-    """Requests with token ids; the replies have [log-probability, id, text] for each token."""
+    """Requests to `/generate` with token ids; replies contain [log-probability, id, text] for each input token."""
 
     scheme = "sglang"
 
     def relax_request(self) -> bool:
-        """Return False, because the request has no other variant."""
+        """Return False, because there is no other variant of the request to try after an error."""
         return False
 
     def request(self, model: str, ids: Ids) -> Request:  # noqa: ARG002 - the server serves one model
@@ -36,7 +36,7 @@ class SglangDialect:
         )
 
     def entries(self, reply: Any) -> list[TokenEntry]:
-        """Return the tokens of the input; the first token has no log-probability."""
+        """Return the input tokens in a reply with their log-probabilities; the first token has no log-probability."""
         try:
             meta = reply["meta_info"]
             tokens = meta["input_token_logprobs"]
@@ -49,7 +49,7 @@ class SglangDialect:
             raise BadReplyError("its reply has no `meta_info.input_token_logprobs`") from error
 
     def about(self, client: Client, model: str) -> dict[str, Any]:
-        """Return the path of the model from the reply to `/get_model_info`."""
+        """Return the path of the model on the server, from the reply to `/get_model_info`."""
         info = client.ask(Request("/get_model_info"))
         return {"id": info.get("model_path", model) if isinstance(info, dict) else model}
 

@@ -1,9 +1,9 @@
 """A process that renders chat templates, with limits of memory, time and output.
 
 A chat template is a program that comes with a model. It can create 10 billion characters in one operation, or loop for
-ever, and a thread cannot be stopped from outside. Therefore `tiltmeter.models.chat_template` starts this process, and
-starts a new process after a limit has ended this one. The process does not import torch. Requests and replies are lines
-of JSON.
+ever, and a thread cannot be stopped from outside. Therefore `tiltmeter.models.chat_template` renders templates in this
+process, and starts a new process after a limit has ended the process. The process does not import torch. Requests and
+replies are lines of JSON.
 """
 
 import json
@@ -20,12 +20,12 @@ try:
 except ImportError:  # on Windows, this module does not exist
     resource = None  # type: ignore[assignment]
 
-# Templates get this fixed date, because some templates print the date, and results must not depend on the day.
+# The date that templates print; it is fixed, because results must not depend on the day of the run.
 FIXED_DAY = datetime(2024, 7, 26)
 # Maximum memory of a template in bytes, in addition to the interpreter's memory; maximum characters of a rendered text.
 MAX_MEMORY = 1 << 30
 MAX_CHARACTERS = 4_000_000
-# The class of the errors that a template raises deliberately.
+# The name of Jinja's class of errors that a template raises deliberately.
 _RAISED = "TemplateError"
 
 
@@ -36,7 +36,7 @@ class _FixedClock(datetime):
 
 
 def main(seconds: float) -> None:
-    """Answer requests until there are no more; `seconds` is the maximum processor time for each request."""
+    """Read requests from the standard input and print replies; `seconds` is the processor time for each request."""
     from transformers.utils import chat_template_utils
 
     chat_template_utils.datetime = _FixedClock  # type: ignore[attr-defined]
@@ -66,7 +66,7 @@ def _answer_request(library: ModuleType, request: dict[str, Any]) -> dict[str, s
 
 
 def _limit_memory() -> None:
-    """Let operations that need too much memory raise a MemoryError, if the operating system supports this."""
+    """Limit the memory of this process, if the operating system can: above the limit, a MemoryError is raised."""
     with suppress(OSError, ValueError, AttributeError):
         pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
         most = pages * resource.getpagesize() + MAX_MEMORY
@@ -74,7 +74,7 @@ def _limit_memory() -> None:
 
 
 def _limit_time(seconds: float) -> None:
-    """Let the operating system end the process after this number of additional seconds of processor time."""
+    """Let the operating system end this process after `seconds` more of processor time."""
     with suppress(OSError, ValueError, AttributeError):
         used = resource.getrusage(resource.RUSAGE_SELF)
         most = int(used.ru_utime + used.ru_stime + seconds) + 1

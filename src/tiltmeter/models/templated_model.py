@@ -1,4 +1,4 @@
-"""A causal model inside its own chat template: every text is the assistant's turn after a fixed user turn."""
+"""A causal model inside its own chat template: each scored text is the assistant's turn after a fixed user turn."""
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
@@ -21,7 +21,7 @@ _SAMPLE = "The"
 
 
 class TemplatedText(TokenizerText):
-    """A tokenizer that puts a placeholder, for the chat template before the assistant's turn, before each text."""
+    """A tokenizer that puts one placeholder before each text, for the template's tokens before the assistant's turn."""
 
     def __init__(self, tokenizer: Any) -> None:
         super().__init__(tokenizer, None, "causal")
@@ -34,7 +34,7 @@ class TemplatedText(TokenizerText):
 
 
 class TemplatedModel:
-    """A model whose texts are put inside its chat template; it wraps a local causal model."""
+    """Wraps a local causal model, and puts each text inside the model's chat template."""
 
     def __init__(self, model: Model) -> None:
         self._model = model
@@ -59,7 +59,7 @@ class TemplatedModel:
         return self._model.fingerprint(kind)
 
     def describe(self) -> dict[str, Any]:
-        """Return the model's entry in the manifest, including the template's text before each item."""
+        """Return the model's entry in the manifest of a run, with the template's text before each item."""
         return {**self._model.describe(), "chat_template": {"text in front of each item": self._prefix_text}}
 
     def answer(
@@ -78,7 +78,7 @@ class TemplatedModel:
         return {digest: answers[question.digest] for digest, question in inside.items()}
 
     def prepend_template(self, question: Question) -> Question:
-        """Return the question with the template's tokens at the beginning, instead of a placeholder."""
+        """Return the question with the template's tokens at the beginning; they replace the placeholder, if any."""
         marked = question.ids[:1] == (_START,)
         ids = question.ids[1:] if marked else question.ids
         shift = len(self._prefix) - marked

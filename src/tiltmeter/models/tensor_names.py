@@ -7,7 +7,7 @@ _NUMBER = re.compile(r"(?<=\.)\d+(?=\.)")
 
 
 def select_extra_layers(unexpected: Iterable[str], loaded: Iterable[str]) -> list[str]:
-    """Return the unexpected tensors whose names differ from names of loaded tensors only in the layer's number.
+    """Return the names of unexpected tensors that differ from names of loaded tensors only in the number of the layer.
 
     >>> select_extra_layers(["h.1.ln.bias", "head.bias"], ["h.0.ln.bias", "wte.weight"])
     ['h.1.ln.bias']
@@ -17,7 +17,7 @@ def select_extra_layers(unexpected: Iterable[str], loaded: Iterable[str]) -> lis
 
 
 def list_unused_modules(unexpected: Iterable[str]) -> list[str]:
-    """Return the modules whose tensors are in a checkpoint but not in the loaded model, for example other heads.
+    """Return the names of modules whose tensors are in a checkpoint but not in the loaded model, such as other heads.
 
     >>> list_unused_modules({"cls.seq_relationship.bias", "cls.seq_relationship.weight", "scale"})
     ['cls.seq_relationship', 'scale']
@@ -26,7 +26,7 @@ def list_unused_modules(unexpected: Iterable[str]) -> list[str]:
 
 
 def select_layer_modules(modules: Iterable[str]) -> list[str]:
-    """Return the unused modules inside numbered layers; they are parts of the model itself and not other heads.
+    """Return the unused modules that are inside numbered layers, and are therefore parts of the model and not heads.
 
     >>> select_layer_modules(["cls.seq_relationship", "bert.encoder.layer.0.adapter"])
     ['bert.encoder.layer.0.adapter']

@@ -1,4 +1,4 @@
-"""Text generation with a causal model; a text does not depend on the other prompts in its batch."""
+"""Text generation with a causal model; a generated text does not depend on the other prompts in the batch."""
 
 import random
 from collections.abc import Iterator, Sequence
@@ -21,7 +21,7 @@ _BATCH_TOKENS = 8_192
 _CPU_ROWS = 8
 # The length of a padded prompt is a multiple of this number.
 _GRID = 32
-# Lengths in tokens of the prompts with which batches are checked.
+# Lengths in tokens of the two prompts that check whether a batch changes the probabilities for a prompt.
 _CHECKED_LENGTHS = (5, 37)
 # Maximum difference between log-probabilities that counts as rounding.
 _TOLERANCE = {torch.float16: 0.5, torch.bfloat16: 0.5}
@@ -40,9 +40,9 @@ class SeededPrompt:
 class TextGenerator:
     """A loaded causal model that generates texts; `ends` are the ids of the tokens that end a text.
 
-    The shape of a batch depends only on the length of its prompts, and an incomplete batch is filled with copies. With
-    another shape, a device might add numbers in another order. This would change the last digits of numbers, and
-    sometimes the text.
+    The shape of a batch depends only on the length of its prompts, and an incomplete batch is filled with copies of its
+    prompts. In a batch of another shape, a device might add numbers in another order, which would change the last
+    digits of probabilities and sometimes the generated text.
     """
 
     name: str
@@ -61,7 +61,7 @@ class TextGenerator:
     def generate_texts(
         self, prompts: Sequence[SeededPrompt], *, longest: int, temperature: float
     ) -> Iterator[tuple[Sequence[int], list[list[int]]]]:
-        """Yield for each batch the indices of its prompts and the tokens of their texts; long prompts come first."""
+        """Yield for each batch the indices of its prompts and the generated tokens; long prompts come first."""
         shapes: dict[tuple[int, int], list[int]] = {}
         for place in sorted(range(len(prompts)), key=lambda place: -len(prompts[place].ids)):
             shapes.setdefault(self._compute_batch_shape(len(prompts[place].ids), longest), []).append(place)
@@ -86,7 +86,10 @@ class TextGenerator:
         return bool((alone - batched).abs().max() <= tolerance)
 
     def _compute_batch_shape(self, length: int, longest: int) -> tuple[int, int]:
-        """Return the width in tokens and the number of rows of a batch for a prompt of this length."""
+        """Return the width in tokens and the number of rows of a batch for prompts of this length.
+
+        `longest` is the maximum number of generated tokens.
+        """
         width = -(-length // _GRID) * _GRID
         if (
             width + longest > min(self._position_switch, self.max_length or self._position_switch)
@@ -98,7 +101,7 @@ class TextGenerator:
 
     @cached_property
     def _position_switch(self) -> float:
-        """The length from which the longest row of a batch changes the position encoding of all rows."""
+        """The length in tokens of the longest row of a batch at which all rows get another position encoding."""
         config: Any = self.module.config
         lengths = [
             value for name, value in list_config_entries(config.to_dict()) if name == "original_max_position_embeddings"
@@ -115,7 +118,7 @@ class TextGenerator:
         return tokens
 
     def _compute_log_probs(self, rows: Sequence[Sequence[int]], width: int) -> torch.Tensor:
-        """Return the log-probabilities at the first two new tokens of the first row."""
+        """Generate two tokens; return the log-probabilities of the vocabulary for both tokens in the first row."""
         output = self._call(rows, width, None, max_new_tokens=2, output_logits=True, return_dict_in_generate=True)
         return torch.stack([logits[0].log_softmax(-1) for logits in output.logits])
 
@@ -140,7 +143,10 @@ class TextGenerator:
 
 
 class _TokenChoice(LogitsProcessor):
-    """Allows one token in each row, drawn with the row's own random numbers; at temperature 0, changes nothing."""
+    """Draws one token for each row with the row's own random numbers, and forbids all other tokens.
+
+    At temperature 0, the scores are not changed, so that the most probable token is generated.
+    """
 
     def __init__(self, name: str, seeds: Sequence[int], temperature: float) -> None:
         self._name = name
@@ -155,14 +161,14 @@ class _TokenChoice(LogitsProcessor):
         wide = scores if scores.device.type == "mps" else scores.double()
         shares = (wide / self._temperature).softmax(-1).cumsum(-1)
         draws = torch.tensor([[draw.random()] for draw in self._draws], dtype=shares.dtype, device=shares.device)
-        # Rounding can make the last cumulative sum smaller than 1. The draws are scaled by it, so that each selects a
-        # token.
+        # Rounding can make the last cumulative sum smaller than 1. Each draw is multiplied by this sum, so that it
+        # always selects a token.
         tokens = torch.searchsorted(shares, draws * shares[:, -1:], right=True).clamp_max(scores.shape[-1] - 1)
         return torch.full_like(scores, -float("inf")).scatter_(1, tokens, 0.0)
 
 
 def _cut_at_end(tokens: Sequence[int], ends: Sequence[int]) -> list[int]:
-    """Return the tokens of a text up to and including the end token.
+    """Return the tokens up to and including the first token that is in `ends`.
 
     >>> _cut_at_end([5, 6, 2, 2, 2], [2])
     [5, 6, 2]

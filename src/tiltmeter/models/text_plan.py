@@ -1,4 +1,4 @@
-"""The texts that are sent to a server for some questions, and the answers that are computed from its replies."""
+"""A plan of the texts that are sent to a server, so that its replies contain the answers to some questions."""
 
 import math
 from collections.abc import Collection, Iterator, Sequence
@@ -10,7 +10,10 @@ from tiltmeter.questions import Answer, Ids, Question, WantedQuantity
 
 
 class TokenEntry(NamedTuple):
-    """A token of a text in a reply; `log_prob` is None for the first token, which has no context."""
+    """A token of a text in a reply; `log_prob` is None for the first token, which has no context.
+
+    `is_top` tells whether the token is the most probable token at its position; None if the server does not tell.
+    """
 
     token: int
     log_prob: float | None
@@ -20,8 +23,9 @@ class TokenEntry(NamedTuple):
 class TextPlan:
     """The texts that are sent for some questions, and the answers that are computed from the replies.
 
-    For a wanted token t at position p, the server needs the first p + 1 tokens followed by t. A text that is a prefix
-    of another text is not sent, because the reply to the longer text contains all log-probabilities of the prefix.
+    For a wanted token t at position p, the plan contains a text of the first p + 1 tokens of the question and t. A text
+    that is a prefix of another text is not sent, because the reply to the longer text contains all log-probabilities of
+    the prefix.
     """
 
     def __init__(self, questions: Sequence[Question]) -> None:
@@ -46,7 +50,7 @@ class TextPlan:
         self._replies: dict[int, list[TokenEntry]] = {}
 
     def order(self, first: Collection[bytes]) -> list[int]:
-        """Return the indices of all texts; the texts of the questions in `first` (digests) come first."""
+        """Return the indices of all texts; texts of the questions whose digests are in `first` come first."""
         leading = dict.fromkeys(
             text
             for question, places in zip(self._questions, self._places, strict=True)
@@ -56,7 +60,7 @@ class TextPlan:
         return [*leading, *(index for index in range(len(self.texts)) if index not in leading)]
 
     def collect_answers(self, text: int, entries: list[TokenEntry]) -> Iterator[tuple[bytes, Answer]]:
-        """Yield the digest and the answer of each question for which this was the last missing reply.
+        """Add a reply, and yield the digest and the answer of each question that needs no other replies any more.
 
         `text` is the index of the text, and `entries` are the tokens in its reply.
         """
@@ -64,9 +68,9 @@ class TextPlan:
         for number in self._waiting.pop(text, ()):
             self._open[number].discard(text)
             if not self._open[number]:
-                yield self._questions[number].digest, self._numbers(number)
+                yield self._questions[number].digest, self._compute_numbers(number)
 
-    def _numbers(self, number: int) -> Answer:
+    def _compute_numbers(self, number: int) -> Answer:
         entries = [self._replies[text][position] for text, position in self._places[number]]
         values = [math.nan if entry.log_prob is None else entry.log_prob for entry in entries]
         if self._questions[number].want is WantedQuantity.LOG_PROB_AND_TOP:
@@ -75,7 +79,7 @@ class TextPlan:
 
 
 def _build_texts(question: Question) -> list[Ids]:
-    """Return for each wanted token a text that has it at its position; as many tokens as possible share a text.
+    """Return for each wanted (position, token) pair a text with this token after the position; pairs may share a text.
 
     >>> _build_texts(Question((5, 6, 7, 8), ((0, 6), (1, 7), (1, 9))))
     [(5, 6, 7), (5, 6, 7), (5, 6, 9)]

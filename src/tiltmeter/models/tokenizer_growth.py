@@ -1,8 +1,8 @@
-"""A limit of the length of texts after the normaliser of a fast tokenizer.
+"""A limit on the length of the texts that the normaliser of a fast tokenizer produces.
 
 Rules in tokenizer.json can make a text longer. A few rules that each double a text can turn a sentence into a terabyte,
 and the tokenizers library cannot be interrupted. Therefore, if the rules could exceed the limit for a text, they are
-first applied one after the other, and the length is checked after each.
+first applied one after the other, and the length of the text is checked after each rule.
 """
 
 import json
@@ -28,7 +28,7 @@ _RULES: WeakKeyDictionary[Any, list[_Rule]] = WeakKeyDictionary()
 
 
 def reject_text_growth(tokenizer: Any, texts: Sequence[str]) -> None:
-    """Raise a ModelError if the normaliser makes one of these texts far longer, or if the decoder could do so."""
+    """Raise a ModelError if the normaliser makes a text far longer, or if the decoder could make a text far longer."""
     if not getattr(tokenizer, "is_fast", False):
         return
     if tokenizer not in _RULES:
@@ -45,7 +45,7 @@ def reject_text_growth(tokenizer: Any, texts: Sequence[str]) -> None:
 
 
 def _read_rules(tokenizer: Any) -> list[_Rule]:
-    """Return the rules of the normaliser; raise a ModelError if the decoder could make texts far longer."""
+    """Return the normaliser rules of a tokenizer; raise a ModelError if its decoder could make texts far longer."""
     parts = json.loads(tokenizer.backend_tokenizer.to_str())
     if _compute_bound([*_flatten_rules(parts.get("decoder"), "decoders")], 1) > _MAX_CHARACTERS:
         raise ModelError(
@@ -90,7 +90,7 @@ def _compute_shortest_match(pattern: str) -> int:
 
 
 def _stays_short(rules: Sequence[_Rule], text: str) -> bool:
-    """Return whether a text stays within the limit after each of the rules."""
+    """Return whether the length of a text stays within the limit after each rule of the normaliser."""
     longest = max(_MAX_CHARACTERS, _MAX_GROWTH * len(text))
     if _compute_bound(rules, len(text)) <= longest:
         return True

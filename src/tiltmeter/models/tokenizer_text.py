@@ -26,9 +26,9 @@ _SPACE_MARK = "▁"
 _MARKUP = re.compile(r"<.*>|\[.*\]", re.DOTALL)
 # Number of texts per call of the tokenizer. The tokenizer's result objects take far more memory than the token ids.
 _CHUNK_SIZE = 1000
-# Settings of a tokenizer that its rules do not contain; the first setting affects decoding.
+# Settings that are not part of a tokenizer's rules; the first affects decoding, and the second affects encoding.
 _TEXT_SETTINGS = ("clean_up_tokenization_spaces", "split_special_tokens")
-# Options that only say where a tokenizer was loaded from, and the chat template. They are not part of the digest.
+# Options that are not part of a tokenizer's digest: where it was loaded from, and the chat template.
 _PLACES = ("name_or_path", "_commit_hash", "tokenizer_file", "vocab_file", "merges_file", "chat_template")
 
 
@@ -67,7 +67,7 @@ def _read_source(tokenizer: Any) -> str:
 
 
 def _describe_other_rules(tokenizer: Any) -> str:
-    """Return the options of a tokenizer written in Python, and the digests of its files (such as merges)."""
+    """Return as JSON the options of a tokenizer written in Python, and the digests of its files, such as merges."""
     options = {name: value for name, value in tokenizer.init_kwargs.items() if name not in _PLACES}
     files = {}
     with TemporaryDirectory() as folder, suppress(NotImplementedError, OSError):
@@ -87,7 +87,7 @@ def reject_empty_vocabulary(tokenizer: Any, name: str) -> None:
 
 
 class TokenizerText:
-    """A Hugging Face tokenizer (see `tiltmeter.questions.Tokenizer`)."""
+    """A Hugging Face tokenizer with the interface `tiltmeter.questions.Tokenizer`, which benchmarks use."""
 
     def __init__(self, tokenizer: Any, config: Any, kind: Kind, *, next_sentence: bool = False) -> None:
         self.tokenizer = tokenizer
@@ -109,19 +109,19 @@ class TokenizerText:
             read_decoder_start(config), tokenizer.pad_token_id, tokenizer.bos_token_id
         )
         self.pad_text: str = tokenizer.pad_token or ""
-        # Byte-level tokenizers have no unknown token; some of them give the BOS or EOS token instead.
+        # Byte-level tokenizers have no unknown token; some of them name the BOS or EOS token as their unknown token.
         unknown = _find_unknown_id(tokenizer)
         self.unknown: int | None = None if unknown in (tokenizer.bos_token_id, tokenizer.eos_token_id) else unknown
         self._decoded: dict[tuple[int, ...], str] = {(): ""}
 
     @cached_property
     def digest(self) -> str:
-        """The SHA-256 of the tokenizer."""
+        """The SHA-256 of the tokenizer's rules, vocabulary and special tokens."""
         return compute_tokenizer_digest(self.tokenizer)
 
     @cached_property
     def special_tokens(self) -> dict[int, str]:
-        """A dictionary from ids to special tokens, including added tokens in the same format, such as `<think>`."""
+        """A dictionary from ids to special tokens, including added tokens that look like them, such as `<think>`."""
         added = getattr(self.tokenizer, "added_tokens_decoder", {})
         marks = {id_: str(token) for id_, token in added.items() if token.special or _MARKUP.fullmatch(str(token))}
         named = zip(self.tokenizer.all_special_ids, self.tokenizer.all_special_tokens, strict=True)
@@ -146,7 +146,7 @@ class TokenizerText:
         return self._encode(texts, special=True, offsets=offsets)
 
     def words(self, texts: Sequence[str]) -> list[tuple[int | None, ...]]:
-        """Return for each token of `encode_whole` the index of its word; None for a special token."""
+        """For each text, return the word index of each token of `encode_whole`; None for a special token."""
         if not texts:
             return []
         reject_text_growth(self.tokenizer, texts)
@@ -157,7 +157,7 @@ class TokenizerText:
         ]
 
     def encode_pairs(self, pairs: Sequence[tuple[str, str]]) -> list[EncodedText]:
-        """Tokenize each sentence pair as one input, with token types if the model has them."""
+        """Tokenize each sentence pair as one input; `segments` are the token types, if the model has token types."""
         if not pairs:
             return []
         reject_text_growth(self.tokenizer, [text for pair in pairs for text in pair])
@@ -208,10 +208,11 @@ class TokenizerText:
 def find_word_indices(
     text: str, reported: Sequence[int | None], offsets: Sequence[tuple[int, int]]
 ) -> tuple[int | None, ...]:
-    """Return the word index of each token as the tokenizer reports it.
+    """Return the index of the word to which each token of `text` belongs; None for a special token.
 
-    If the tokenizer reports the whole text as one word, words are separated at white space instead. Tokenizers that
-    replace spaces before splitting, such as Gemma's, report the whole text as one word.
+    `reported` are the word indices from the tokenizer, and `offsets` the character ranges of the tokens. Tokenizers
+    that replace spaces before splitting, such as Gemma's, report the whole text as one word. Then words are separated
+    at white space instead.
 
     >>> find_word_indices("a bc", [None, 0, 0, 0, None], [(0, 0), (0, 1), (1, 3), (3, 4), (0, 0)])
     (None, 1, 2, 2, None)
@@ -227,7 +228,7 @@ def find_word_indices(
 
 
 def _find_unknown_id(tokenizer: Any) -> int | None:
-    """Return the id of the unknown token; for some fast tokenizers, only their rules contain it."""
+    """Return the id of the unknown token; some fast tokenizers define it only in their rules."""
     token_id: int | None = tokenizer.unk_token_id
     if token_id is not None or not getattr(tokenizer, "is_fast", False):
         return token_id
@@ -236,7 +237,7 @@ def _find_unknown_id(tokenizer: Any) -> int | None:
 
 
 def _select_first_id(*tokens: Any) -> int | None:
-    """Return the first token id that is not None; for a list of ids, its first element is used."""
+    """Return the first token id that is not None; a list of ids counts as its first element."""
     for token in tokens:
         if isinstance(token, list):
             token = token[0] if token else None

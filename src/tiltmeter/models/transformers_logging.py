@@ -13,7 +13,7 @@ _HELPERS = ("accelerate", "torchao", "peft", "bitsandbytes")
 
 @contextmanager
 def silence_transformers() -> Iterator[None]:
-    """Disable progress bars and all messages except errors within the context; they would break our progress bar."""
+    """Hide the progress bars and warnings of transformers in the context; they would break Tiltmeter's progress bar."""
     verbosity, had_bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
     hub_had_bars = not are_progress_bars_disabled()
     helpers = {name: python_logging.getLogger(name).level for name in _HELPERS}

@@ -1,6 +1,6 @@
-"""Machine translation systems, with one module per system; storage, cost and batching of translations.
+"""Machine translation systems (one module per system), and the storage, cost and batching of translations.
 
-Another package adds a system with an entry point in the group `tiltmeter.translators` that refers to a
+Another package can add a system with an entry point in the group `tiltmeter.translators` that refers to a
 `TranslationSystem`.
 """
 
@@ -34,7 +34,7 @@ class TranslationSystem:
     """A translation system. Users select a system by its name, such as `deepl`, or with an argument: `nllb:MODEL`.
 
     `argument` is the name of the argument in messages; it is empty if the system has no argument. `open` is called with
-    the argument, if the system has one. If `is_local` is true, `open` also accepts the options of local models.
+    the argument, if there is one. If `is_local` is true, `open` also accepts the options of local models.
     """
 
     open: Callable[..., Translator]

@@ -29,7 +29,7 @@ class AmazonTranslator(ServiceTranslator):
         self._errors = import_extra("botocore.exceptions", "amazon", SERVICE)
         config = import_extra("botocore.config", "amazon", SERVICE).Config(retries={"total_max_attempts": 1})
         try:
-            # A new session, because the default session caches the credentials of its first use.
+            # Use a new session, because the default session caches the credentials of its first use.
             self._client: Any = boto3.Session().client("translate", endpoint_url=endpoint, config=config)
         except self._errors.NoRegionError as error:
             raise UsageError(
@@ -70,7 +70,7 @@ class AmazonTranslator(ServiceTranslator):
         return translation
 
     def _call(self, call: Callable[[], Any], failure: str) -> Any:
-        """Send a request, and convert errors of boto3 to ours; messages contain `failure`, for example "rejected …"."""
+        """Send a request, and convert errors of boto3 to errors of Tiltmeter with the text `failure` in the message."""
         errors = self._errors
         try:
             return call()

@@ -42,7 +42,7 @@ class ApertiumTranslator:
 
     @cached_property
     def key(self) -> str:
-        """The key of stored translations: the program's version, and a hash of its data files, if found."""
+        """The key of stored translations: version of the program, and a hash of the data files of this direction."""
         version = _run_apertium(["-V"], "").strip()
         digest = hashlib.sha256()
         for file in _list_data_files(self.mode):
@@ -56,17 +56,19 @@ class ApertiumTranslator:
         source, _, target = self.mode.partition("-")
         if source not in _list_codes(self.source) or target.partition("_")[0] not in _list_codes(language):
             start = "English" if self.source == SOURCE else repr(self.source)
-            raise UsageError(f"Apertium's direction {self.mode} does not lead from {start} to {language!r}.")
+            raise UsageError(
+                f"Apertium's direction {self.mode} does not translate from {start} to {language!r}; choose another one."
+            )
 
     def with_source_language(self, language: str) -> "ApertiumTranslator":
-        """Return a copy with another source language; `check` raises an error if the direction does not start there."""
+        """Return a copy with another source language; `check` raises an error unless the direction has this source."""
         other = copy(self)
         other.source = language
         return other
 
     def translate(self, texts: Sequence[str], language: str) -> list[str]:  # noqa: ARG002 - the mode includes it
         """Translate all texts in one call of the program; words that are not in the dictionary stay untranslated."""
-        # Separate texts by an empty line, because rules apply across a single line break.
+        # Separate texts by an empty line, because Apertium applies its rules across a single line break.
         paragraphs = [" ".join(text.split()) for text in texts]
         translated = _run_apertium(["-u", self.mode], _BREAK.join(paragraphs) + _BREAK)
         return [" ".join(paragraph.split()) for paragraph in translated.removesuffix(_BREAK).split(_BREAK)]

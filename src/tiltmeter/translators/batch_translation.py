@@ -9,7 +9,7 @@ from tiltmeter.translators.translator_protocol import Translator
 
 
 def list_pending(translator: Translator, texts: Iterable[str], language: str, store: TranslationStore) -> list[str]:
-    """Return the sentences without a stored translation, each once."""
+    """Return the sentences without a stored translation; each sentence is listed once."""
     wanted = list(dict.fromkeys(texts))
     stored = store.get(translator.key, language, wanted)
     return [text for text in wanted if text not in stored]
@@ -22,7 +22,7 @@ def translate_all(
     store: TranslationStore,
     report: ReportProgress = ignore_progress,
 ) -> dict[str, str]:
-    """Return a dictionary from sentences to translations; omit sentences that the system did not translate."""
+    """Translate sentences; return a dictionary from sentences to translations, without untranslated sentences."""
     wanted = list(dict.fromkeys(texts))
     translations = store.get(translator.key, language, wanted)
     report(Progress(len(translations), len(wanted)))
@@ -45,7 +45,7 @@ def _translate_batch(
     translator: Translator, batch: Sequence[str], language: str, store: TranslationStore
 ) -> dict[str, str]:
     with store.lock(translator.key, language):
-        # Look again, because another run may have translated some of the sentences in the meantime.
+        # Read the store again, because another run may have translated some of the sentences in the meantime.
         stored = store.get(translator.key, language, batch)
         missing = [text for text in batch if text not in stored]
         if not missing:

@@ -7,7 +7,10 @@ from tiltmeter.translators.translator_protocol import Translator
 
 
 def count_characters(pending: Mapping[str, Sequence[str]]) -> int:
-    """Return the number of characters of all sentences; spaces and punctuation count, because services bill them."""
+    """Return the number of characters in all sentences, with spaces and punctuation, because services bill them too.
+
+    `pending` maps each target language to the sentences that have to be translated.
+    """
     return sum(len(text) for texts in pending.values() for text in texts)
 
 

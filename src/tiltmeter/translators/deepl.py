@@ -1,6 +1,6 @@
 """DeepL, through its Python package.
 
-The environment variable DEEPL_AUTH_KEY contains the key, and DEEPL_SERVER_URL the address of another server, if any.
+The environment variable DEEPL_AUTH_KEY contains the API key. DEEPL_SERVER_URL may contain another server's address.
 """
 
 import os
@@ -58,7 +58,7 @@ class DeepLTranslator(ServiceTranslator):
             raise ModelError(f"{SERVICE} cannot translate into {language!r}: {reason}.") from error
         except (LookupError, TypeError, ValueError) as error:  # the package fails on an invalid reply
             raise ModelError(
-                f"The reply of {SERVICE} is not in the expected format ({error}); it was ignored."
+                f"The reply of {SERVICE} is not in the expected format ({error}); the reply was ignored."
             ) from error
         return [result.text for result in results]
 
@@ -66,7 +66,7 @@ class DeepLTranslator(ServiceTranslator):
         """Record the Retry-After header of each response, because the package's errors do not contain the header."""
         session = getattr(getattr(self._client, "_client", None), "_session", None)
         if session is None:
-            return  # another version of the package; Retry-After is ignored
+            return  # another version of the package has no such attributes; its Retry-After headers are ignored
         send = session.send
 
         def recording_send(*args: Any, **options: Any) -> Any:

@@ -11,7 +11,7 @@ SERVICE = "Google Translate"
 
 
 class GoogleTranslator(ServiceTranslator):
-    """Google's neural translation model; `endpoint` and `credentials` override those of the Python package."""
+    """Google's neural translation model; `endpoint` and `credentials` override the defaults of Google's package."""
 
     name = "google"
     key = "google nmt"

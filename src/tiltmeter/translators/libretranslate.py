@@ -34,7 +34,9 @@ class LibreTranslator(ServiceTranslator):
         answer = _open_client(self._url, "LibreTranslate", (secret,)).ask(Request("/translate", content))
         translations = answer.get("translatedText") if isinstance(answer, dict) else None
         if not isinstance(translations, list):
-            raise ModelError(f"{self.name} returned no list of translations; check that it is a LibreTranslate server.")
+            raise ModelError(
+                f"{self.name} returned no list of translations; check that this address is a LibreTranslate server."
+            )
         return translations
 
 
@@ -60,7 +62,7 @@ class ApyTranslator(ServiceTranslator):
             translation: str = answer["responseData"]["translatedText"]
         except (KeyError, TypeError) as error:
             raise ModelError(
-                f"{self.name} returned no translation; check that it is an Apertium APY server."
+                f"{self.name} returned no translation; check that this address is an Apertium APY server."
             ) from error
         return translation
 

@@ -69,7 +69,7 @@ _GPU_BATCH_SIZE = 128
 
 @dataclass(frozen=True, slots=True)
 class LanguageCodes:
-    """The language codes of a tokenizer; `token` is the format of a code as the first token of a translation."""
+    """The language codes of a tokenizer; `token` is the format of the language token that begins a translation."""
 
     english: str
     codes: dict[str, str]
@@ -80,7 +80,7 @@ class LanguageCodes:
         return self.codes.get(language, language)
 
     def target(self, language: str) -> str:
-        """Return the token for a target language."""
+        """Return the token with which a translation into `language` begins."""
         return self.token.format(self.code(language))
 
 
@@ -120,12 +120,12 @@ class NllbTranslator:
         return f"nllb {model} generation {files} beams {self._beams} longest {MAX_NEW_TOKENS}{start}"
 
     def check(self, language: str) -> None:
-        """Raise a UsageError if the model has no token for the language."""
+        """Raise a UsageError if the model has no token for the target language."""
         self._find_language_token(language)
 
     def with_source_language(self, language: str) -> "NllbTranslator":
         """Return a copy of this translator with another source language."""
-        if self._id(token := self._codes.target(language)) is None:
+        if self._find_token_id(token := self._codes.target(language)) is None:
             raise UsageError(
                 f"{self._model.name} cannot translate from {language!r}: its tokenizer has no token {token}."
             )
@@ -151,7 +151,7 @@ class NllbTranslator:
 
     def _find_codes(self) -> LanguageCodes:
         for codes in LANGUAGE_CODES:
-            if self._id(codes.token.format(codes.english)) is not None:
+            if self._find_token_id(codes.token.format(codes.english)) is not None:
                 return codes
         tried = ", ".join(codes.token.format(codes.english) for codes in LANGUAGE_CODES)
         raise ModelError(
@@ -161,14 +161,14 @@ class NllbTranslator:
 
     def _find_language_token(self, language: str) -> int:
         token = self._codes.target(language)
-        token_id = self._id(token)
+        token_id = self._find_token_id(token)
         if token_id is None:
             raise UsageError(
                 f"{self._model.name} cannot translate into {language!r}: its tokenizer has no token {token}."
             )
         return token_id
 
-    def _id(self, token: str) -> int | None:
+    def _find_token_id(self, token: str) -> int | None:
         token_id = self._model.tokenizer.convert_tokens_to_ids(token)
         return None if token_id is None or token_id == self._model.tokenizer.unk_token_id else int(token_id)
 

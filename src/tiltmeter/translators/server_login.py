@@ -6,7 +6,7 @@ from urllib.parse import quote, urlsplit, urlunsplit
 from tiltmeter.errors import UsageError
 
 LOGIN = "TILTMETER_TRANSLATOR_LOGIN"
-"""The environment variable that contains NAME:PASSWORD, the login for addresses without a login."""
+"""The environment variable with the login NAME:PASSWORD, which is used if an address contains no login."""
 
 
 def normalise_url(url: str) -> str:

@@ -23,7 +23,7 @@ class TranslationFile:
     """The translations of a file, as a dictionary from source sentences to translations.
 
     Sources and translations are normalised with `normalize_text`. `repeated` is the number of rows whose source also
-    occurs in an earlier row; of several translations, the last one is used.
+    occurs in an earlier row; if a source has several translations, the last one is used.
     """
 
     translations: dict[str, str]
@@ -96,7 +96,7 @@ class FileTranslator:
         return [text for text in texts if normalize_text(text) not in self._translations]
 
     def translate(self, texts: Sequence[str], language: str) -> list[str]:  # noqa: ARG002 - the file has one language
-        """Return the translations from the file; raise a ModelError if one is missing."""
+        """Return the translations from the file; raise a ModelError if the file lacks a translation."""
         if missing := self.list_untranslatable(texts):
-            raise ModelError(f"{self.path} has no translation of {missing[0]!r}.")
+            raise ModelError(f"{self.path} has no translation of {missing[0]!r}; add the translation to this file.")
         return [self._translations[normalize_text(text)] for text in texts]

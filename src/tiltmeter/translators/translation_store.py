@@ -34,7 +34,7 @@ WHERE checksum IS NOT {_CHECKSUM} OR trim(translation) = ''
 
 
 class TranslationStore(CacheDatabase):
-    """Translations in one SQLite file; the key is the system, the target language and the sentence.
+    """Translations in one SQLite file; a key consists of the system, the target language and the sentence.
 
     Several runs can use the file at once. Each `put` is one transaction, so a killed process loses at most the
     translations of its current request.
@@ -62,12 +62,12 @@ class TranslationStore(CacheDatabase):
             self._db.executemany(_INSERT, [(*row, compute_checksum(*row)) for row in rows])
 
     def find_creation_times(self, system: str, language: str) -> tuple[str, str] | None:
-        """Return the times of the first and last translation by a system into a language; None without translations."""
+        """Return the times of a system's first and last stored translation into a language; None if none is stored."""
         query = "SELECT min(made), max(made) FROM translations WHERE system = ? AND language = ?"
         first, last = self._db.execute(query, [system, language]).fetchone()
         return None if first is None else (first, last)
 
     def lock(self, system: str, language: str) -> FileLock:
-        """Return a lock; a run holds it from `get` to `put`, so that two runs do not pay for the same translations."""
+        """Return a file lock; runs hold it from `get` to `put`, so that no two runs pay for the same translations."""
         name = hashlib.sha256(f"{system}\n{language}".encode()).hexdigest()[:16]
         return FileLock(f"{self.path}.{name}.lock", mode=get_lock_mode(self.path))

@@ -55,21 +55,21 @@ class Translator(Protocol):
 
     @property
     def key(self) -> str:
-        """The key of stored translations.
+        """The key of stored translations of this system.
 
         The key identifies everything that a translation depends on, except the sentence and the target language.
         """
 
     @property
     def price(self) -> Price | None:
-        """The price of translations; None if the system is free."""
+        """The price per million characters; None if the system is free."""
 
     @property
     def batch_size(self) -> int:
         """The maximum number of sentences per request."""
 
     def check(self, language: str) -> None:
-        """Raise a UsageError if the target language is unsupported; do nothing if only the service knows."""
+        """Raise a UsageError if the target language is known to be unsupported."""
 
     def translate(self, texts: Sequence[str], language: str) -> list[str]:
         """Return the translations in the order of the texts; raise a ModelError if a translation fails.
@@ -80,7 +80,7 @@ class Translator(Protocol):
 
 @runtime_checkable
 class ProtectingTranslator(Translator, Protocol):
-    """A system with a built-in way to leave a word untranslated."""
+    """A translation system with a built-in way to leave a word untranslated."""
 
     def with_protected_word(self, word: str, language: str) -> Translator:
         """Return a copy of the system that leaves this word untranslated in translations into `language`."""
@@ -88,7 +88,7 @@ class ProtectingTranslator(Translator, Protocol):
 
 @runtime_checkable
 class SourceTranslator(Translator, Protocol):
-    """A system that can translate from languages other than English."""
+    """A translation system that can translate from languages other than English."""
 
     def with_source_language(self, language: str) -> Translator:
         """Return a copy of the system with this source language; raise a UsageError if the language is unsupported."""
@@ -124,14 +124,14 @@ def with_source_language(translator: Translator, language: str) -> Translator:
 
 @runtime_checkable
 class PartialTranslator(Translator, Protocol):
-    """A system that can translate only some texts."""
+    """A translation system that can translate only some texts, such as a file of translations."""
 
     def list_untranslatable(self, texts: Iterable[str]) -> list[str]:
         """Return the texts that the system cannot translate."""
 
 
 def import_extra(module: str, name: str, service: str) -> Any:
-    """Import a module of an optional package; if the package is missing, raise a UsageError with the extra `name`."""
+    """Import a module of an optional package; if it is missing, the UsageError names the extra `name` to install."""
     try:
         return import_module(module)
     except ImportError as error:

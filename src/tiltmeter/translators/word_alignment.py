@@ -19,7 +19,8 @@ from tiltmeter.forms.word_difference import find_word_spans
 from tiltmeter.text_files import split_lines
 
 PROGRAM = "eflomal-align"
-# Minimum number of sentence pairs for automatic changes; with fewer pairs, alignments are only good for proposals.
+# Minimum number of sentence pairs for reliable alignments, which may change texts automatically. With fewer pairs,
+# alignments are used only to propose changes.
 ENOUGH_PAIRS = 1000
 
 Links = frozenset[tuple[int, int]]
@@ -45,10 +46,10 @@ def tokenize_words(text: str) -> list[Token]:
 
 @dataclass(frozen=True, slots=True)
 class AlignedPair:
-    """The words of a source and of its translation, and the links between these words.
+    """The words of a source text and of its translation, and the links between these words.
 
     A link is a pair of word indices (source, target). `forward` are the links of an alignment from source to target,
-    `reverse` those of an alignment from target to source.
+    `reverse` are the links of an alignment from target to source.
     """
 
     source: tuple[Token, ...]
@@ -73,7 +74,7 @@ class Eflomal:
     name = "eflomal"
 
     def align(self, pairs: Sequence[tuple[str, str]]) -> list[AlignedPair]:
-        """Align each source with its translation. The training is random, so results differ slightly between calls."""
+        """Align pairs of source and translation. The aligner is random, so results differ slightly between calls."""
         tokenised = [(tuple(tokenize_words(source)), tuple(tokenize_words(target))) for source, target in pairs]
         usable = [place for place, (source, target) in enumerate(tokenised) if source and target]
         aligned = [AlignedPair(source, target) for source, target in tokenised]

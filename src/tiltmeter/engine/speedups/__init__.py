@@ -1,4 +1,4 @@
-"""Speed-ups of local models, one file for each: they give the same numbers in less time.
+"""Speed-ups of local models: each file changes the computation so that it gives the same answers in less time.
 
 Each speed-up can be disabled; `--plain` disables all of them. Without speed-ups, every input has its own row and goes
 through the unchanged transformers model, and the requested numbers are selected from the logits of all positions.
@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-# Speed-ups that change a model, in the order in which they are applied. Each is checked together with the earlier ones.
+# Speed-ups that change a model, in the order in which they are applied. Each speed-up is checked together with all
+# speed-ups before it.
 MODEL_SPEEDUPS = (
     "activations",
     "norms",
@@ -40,7 +41,7 @@ MODEL_SPEEDUPS = (
 # Speed-ups that change the Python process during a run.
 PROCESS_SPEEDUPS = ("gc_pause",)
 NAMES = MODEL_SPEEDUPS + PROCESS_SPEEDUPS
-# For the argument `without`: this set disables all speed-ups.
+# The names of all speed-ups; as the argument `without`, this set disables all speed-ups.
 ALL = frozenset(index_components("speedups", (Component(name, OWN_PACKAGE, name) for name in NAMES)))
 
 
@@ -60,8 +61,8 @@ def load_speedup(name: str) -> SpeedUp:
 def apply_speedups(answerer: Any, effects: "BatchEffects", without: Collection[str] = ()) -> tuple[str, ...]:
     """Apply all speed-ups except the ones in `without` to an `Answerer`; return the names of the speed-ups in use.
 
-    Each speed-up is checked with a few synthetic inputs. If it changes their numbers, it is undone, and the reason is
-    added to `answerer.disabled`.
+    Each speed-up is checked with a few synthetic inputs. If it changes the answers for these inputs, it is undone, and
+    the reason is added to `answerer.disabled`.
     """
     from tiltmeter.engine.equivalence import EquivalenceCheck
 

@@ -40,7 +40,7 @@ class TanhGelu(nn.Module):
 
 
 def fuse_activations(model: nn.Module) -> list[tuple[nn.Module, str, nn.Module]]:
-    """Replace the activations in the whole model; return (parent, name, replaced module) for each replacement."""
+    """Replace the GELU modules of a model; return (parent, name, replaced module) for each replacement."""
     parameter = next(model.parameters(), torch.empty(0))
     replaced: list[tuple[nn.Module, str, nn.Module]] = []
     for module in list(model.modules()):
@@ -53,7 +53,10 @@ def fuse_activations(model: nn.Module) -> list[tuple[nn.Module, str, nn.Module]]
 
 @torch.inference_mode()
 def _is_equivalent(plain: nn.Module, fused: nn.Module, like: Tensor) -> bool:
-    """Return whether both modules agree, for large values and near zero, on the device and in the dtype of `like`."""
+    """Return whether both modules give equal outputs, on the device and in the dtype of `like`.
+
+    The outputs for values near zero are also compared separately, because the tolerance is relative to the largest.
+    """
     values = torch.linspace(-60, 60, 4801, device=like.device).to(like.dtype)
     near_zero = values[(values.abs() < 6)]
     return is_close(plain(values), fused(values)) and is_close(plain(near_zero), fused(near_zero))

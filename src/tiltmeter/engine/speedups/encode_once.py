@@ -1,10 +1,10 @@
 """Encode each distinct source of an encoder-decoder once for all its targets.
 
-Saves: the three candidates of an item have the same source. Without this speed-up, it is encoded for each candidate.
+Saves: the candidates of an item have the same source. Without this speed-up, the source is encoded for each candidate.
 Relies on: the `encoder_outputs` argument of encoder-decoders in transformers.
 Check: the model's answers must equal the answers from complete forward passes of source and target.
-If it fails: every target needs a complete forward pass, without packing or shared prefixes. This is slower and gives
-the same numbers.
+If the check fails: every target needs a complete forward pass, without packing or shared prefixes. This is slower and
+gives the same numbers.
 """
 
 from typing import Any

@@ -1,9 +1,10 @@
 """Pause the cyclic garbage collector during a run.
 
-Saves: a run creates hundreds of thousands of questions, rows and trials, without reference cycles. The collector would
-traverse all of them each time their number has grown by a quarter.
+Saves: a run creates hundreds of thousands of objects, such as questions and rows, without reference cycles. The
+collector would traverse all these objects each time their number has grown by a quarter.
 Relies on: nothing in torch or transformers. Reference cycles are freed after the run instead of during the run.
-Check: none, because no number depends on the collector. It is enabled again after the run, even after an error.
+Check: none, because no number depends on the collector. The collector is enabled again after the run, even after an
+error.
 """
 
 import gc

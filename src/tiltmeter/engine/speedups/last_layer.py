@@ -22,16 +22,16 @@ from tiltmeter.engine.speedups.speedup import SpeedUp, Undo, set_attributes
 from tiltmeter.engine.tensors import flatten_states
 
 # Maximum share of positions that are read. Above this share, gathering the positions takes longer than computing all of
-# them. The value was not measured separately; the whole speed-up gains a factor of 0.96 to 1.12 (`perf.speedups`,
-# docs/evidence/performance.md).
+# them. The value was not measured separately; without the whole speed-up, runs take 0.96 to 1.12 times as long
+# (`perf.speedups`, docs/evidence/performance.md).
 _MAX_READ_SHARE = 0.75
 
 
 class LastLayer:
     """The matrices of a model's last layer; some of them are computed only at the positions that are read.
 
-    At first, only the feed-forward matrices are restricted; `narrow_further` adds each other matrix that passes a
-    check.
+    At first, only the feed-forward matrices are restricted to these positions; `narrow_further` also restricts each
+    other matrix that passes a check.
     """
 
     def __init__(self, model: nn.Module) -> None:
@@ -42,16 +42,16 @@ class LastLayer:
 
     @property
     def is_restricted(self) -> bool:
-        """Whether at least one matrix is restricted."""
+        """Whether at least one matrix is computed only at the positions that are read."""
         return self._narrowing is not None or bool(self._single)
 
     @property
     def other_matrices(self) -> tuple[nn.Module, ...]:
-        """The restricted matrices other than the feed-forward matrices."""
+        """The matrices, except feed-forward matrices, that are computed only at the positions that are read."""
         return tuple(self._single)
 
     def narrow_further(self, passes: Callable[[], bool]) -> None:
-        """Restrict each other matrix for which the check still passes."""
+        """Restrict each other matrix of the layer to the positions that are read, if the check still passes."""
         others = [m for m, _, _ in self._matrices if m is not self._narrowing and m not in self._widening]
         for matrix in others:
             self._single.append(matrix)
@@ -60,7 +60,7 @@ class LastLayer:
 
     @contextmanager
     def restrict_to_positions(self, rows: Tensor) -> Iterator[None]:
-        """Within the context, compute the layer only at the positions with these flat indices; others become NaN."""
+        """Within the context, compute the layer only at the positions with these flat indices; return NaN elsewhere."""
         shapes: list[torch.Size] = []
         positions: list[int] = []
 
@@ -68,8 +68,8 @@ class LastLayer:
             positions[:] = [(args[0] if args else kwargs["hidden_states"]).shape[:-1].numel()]
 
         def gather(_module: nn.Module, args: tuple[Tensor, ...]) -> tuple[Tensor] | None:
-            # The keys and values of cross-attention have other states as input. An index out of their range would raise
-            # an exception on a CPU, but on a GPU it would end the process.
+            # The keys and values of cross-attention are computed from other states. An index outside these states would
+            # raise an exception on a CPU, but it would end the process on a GPU.
             if [args[0].shape[:-1].numel()] != positions:
                 raise ValueError("the input of this matrix is not the layer's")
             if len(rows) > _MAX_READ_SHARE * positions[0]:

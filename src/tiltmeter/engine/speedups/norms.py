@@ -63,10 +63,10 @@ def _find_epsilon(module: nn.Module) -> float | None:
 
 @torch.inference_mode()
 def _is_rms_norm(module: nn.Module, epsilon: float) -> bool:
-    """Return whether the module and our RMS norm agree for states of three magnitudes.
+    """Return whether a module and Tiltmeter's RMS norm give equal outputs for states of three magnitudes.
 
-    They are compared in float32 with weights other than 1, which shows a different formula, and in the module's own
-    precision, which shows an overflow of intermediate results.
+    The outputs are compared in float32 with weights other than 1, which detects a different formula, and in the
+    module's own precision, which detects an overflow of intermediate results.
     """
     try:
         plain = copy.deepcopy(module).float()

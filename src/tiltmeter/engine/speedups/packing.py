@@ -3,10 +3,10 @@
 Saves: padding and small batches, because all rows have about the same length, whatever the lengths of the inputs are.
 Relies on: `position_ids` (for T5 see `relative_positions`), and a four-dimensional additive attention mask, which
 transformers passes on to the attention without changes. The rows are made in `engine/batch_plan.py`.
-Check: several inputs, one of them as long as possible, must get the same numbers in one row as in separate rows. The
+Check: several inputs, one of them as long as possible, must get the same answers in one row as in separate rows. The
 check fails for other types of positions, for models that ignore the mask, and for local attention that
 `attention_masks` does not support.
-If it fails: every input has its own row. This is slower and gives the same numbers.
+If the check fails: every input has its own row. This is slower and gives the same numbers.
 """
 
 from dataclasses import replace

@@ -1,10 +1,10 @@
 """Compute the common prefix of causal inputs once, with a prefix tree in one row.
 
-Saves: the candidates of an item, and often several items, have a common prefix. It goes through the model only once.
+Saves: the candidates of an item, and often several items, have a common prefix, which goes through the model only once.
 Relies on: the same properties of the model as `packing`. The trees are made in `engine/batch_plan.py`.
-Check: inputs with a common prefix, in trees as deep and as wide as possible, must get the same numbers in one row as in
+Check: inputs with a common prefix, in trees as deep and as wide as possible, must get the same answers in one row as in
 separate rows.
-If it fails: every input is computed from its beginning. This is slower and gives the same numbers.
+If the check fails: every input is computed from its beginning. This is slower and gives the same numbers.
 """
 
 from dataclasses import replace

@@ -1,7 +1,7 @@
 """Override T5's relative position bias, so that a row can contain several inputs.
 
 Saves: nothing by itself, but T5 accepts no position ids, so packing and shared prefixes need this speed-up. Also, the
-mask is added to the bias once for all layers instead of in each layer.
+attention mask is added to the bias once for all layers instead of in each layer.
 Relies on: the method `compute_bias(query_length, key_length, ...)` of the attention modules; and each layer gets the
 `position_bias` of the previous layer.
 Check: the checks of `packing` and `prefixes`, which are the first to use positions other than 0, 1, 2, …
@@ -20,7 +20,7 @@ from tiltmeter.engine.speedups.speedup import SpeedUp, Undo, set_attributes
 
 
 class RelativePositions:
-    """The attention modules of an encoder or decoder that have a relative position bias."""
+    """Sets token positions in an encoder or decoder whose attention modules have a relative position bias (T5)."""
 
     def __init__(self, stack: nn.Module) -> None:
         self._attentions: list[Any] = [part for part in stack.modules() if hasattr(part, "compute_bias")]
@@ -33,7 +33,7 @@ class RelativePositions:
 
     @contextmanager
     def at(self, depths: Tensor | None) -> Iterator[None]:
-        """Set the positions of the tokens within the context; None means that a position is the index in the row."""
+        """Set the positions of all tokens to `depths` within the context; None means that positions are row indices."""
         if depths is None:
             yield
             return
@@ -71,7 +71,7 @@ def _join_bias_and_mask(
     """Add the mask to the bias once instead of in each layer, because the layers share the bias.
 
     The sum has as many elements as the attention weights of a batch. When each of T5's 36 attention modules computed
-    it, this took a sixth of the GPU's time within sentences (docs/evidence/performance.md).
+    it, this took a sixth of the GPU's time on StereoSet intrasentence (docs/evidence/performance.md).
     """
     bias, mask = named.get("position_bias"), named.get("mask")
     if bias is None or mask is None or not mask.is_floating_point():

@@ -1,4 +1,4 @@
-"""The class of speed-ups, and functions that help to apply them."""
+"""The class `SpeedUp`, and functions that help to apply speed-ups."""
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
@@ -17,7 +17,7 @@ def _skip(_answerer: Any, _check: "EquivalenceCheck") -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SpeedUp:
-    """A change that gives the same numbers in less time. Its name is the name of its module.
+    """A change of a model or process that gives the same answers in less time. Its name is the name of its module.
 
     `apply` changes a loaded model (an `Answerer`). It returns a function that undoes the change, or None if the
     speed-up does not apply to the model. It is called after all earlier speed-ups. If the equivalence check then fails,
@@ -51,7 +51,7 @@ def set_attributes(answerer: Any, **values: Any) -> Undo:
 def try_mask_forms(answerer: Any, passes: Callable[[], bool], longest_row: int) -> None:
     """Set the first form of attention mask that passes a check, for rows of up to `longest_row` tokens.
 
-    If only one form is possible, it is not checked here, because the equivalence check follows.
+    If only one form is possible, this function does not check it, because `apply_speedups` checks it afterwards.
     """
     forms = answerer.masks.forms(longest_row)
     for form in forms:

@@ -34,7 +34,7 @@ class _ProjectionReached(Exception):  # noqa: N818 - not an error: it carries th
 
 
 class ProjectingHead(VocabularyHead):
-    """Takes the hidden states before a model's vocabulary projection, and projects only the wanted states."""
+    """Projects only the hidden states at the wanted positions onto the vocabulary; overrides `VocabularyHead`."""
 
     projects_everywhere = False
 
@@ -46,11 +46,11 @@ class ProjectingHead(VocabularyHead):
         self._backbone = backbone if backbone is not model else None
 
     def matches_model(self, inputs: Mapping[str, Any]) -> bool:
-        """Return whether our projection gives the same logits as the whole model for an input."""
+        """Return whether the projection of this head gives the same logits as the whole model for an input."""
         whole = self._model(**inputs).logits.float()
         hidden = self._compute_hidden_states(inputs)
         ours = linear(hidden, self._projection.weight, self._projection.bias).float()
-        # Both compute the same matrix product of the same numbers, so any difference is more than rounding.
+        # Both compute the same matrix product of the same numbers, so a larger difference is not rounding.
         if ours.shape != whole.shape or not torch.allclose(ours, whole, rtol=_TOLERANCE, atol=_TOLERANCE):
             return False
         rows = torch.arange(1, len(flatten_states(hidden)))
@@ -64,7 +64,7 @@ class ProjectingHead(VocabularyHead):
         return True
 
     def read(self, inputs: Mapping[str, Any], rows: Tensor, only_at: RestrictPositions) -> Tensor:
-        """Return the hidden states before the projection at the positions with these flat indices."""
+        """Return the hidden states before the vocabulary projection, at the positions with these flat indices."""
         with only_at(rows), self._limit_backbone_output(rows):
             states = flatten_states(self._compute_hidden_states(inputs))
         return states if len(states) == len(rows) else states[rows]
@@ -84,7 +84,7 @@ class ProjectingHead(VocabularyHead):
         return linear(states, self._projection.weight[start:end], None if bias is None else bias[start:end])
 
     def compute_all_logits(self, states: Tensor) -> Tensor:
-        """Return all logits of half-precision states in float32; columns after the vocabulary are minus infinity."""
+        """Return all logits of half-precision states in float32; additional columns, if any, are minus infinity."""
         size, bias = self._projection.out_features, self._projection.bias
         weight = self._aligned_weight
         try:
@@ -98,12 +98,12 @@ class ProjectingHead(VocabularyHead):
 
     @cached_property
     def _aligned_weight(self) -> Tensor:
-        """The projection's weight with additional zero rows; a multiple of 8 rows is faster on GPUs."""
+        """The weight of the projection, padded with zero rows to a multiple of 8 rows, which is faster on GPUs."""
         return pad(self._projection.weight, (0, 0, 0, -self._projection.out_features % 8))
 
     @contextmanager
     def _limit_backbone_output(self, rows: Tensor) -> Iterator[None]:
-        """Let the base model return only these positions within the context, as one sequence."""
+        """Let the base model return only the states at the flat indices `rows` within the context, as one sequence."""
 
         def keep_rows(_module: nn.Module, _args: Any, output: Any) -> None:
             output.last_hidden_state = flatten_states(output.last_hidden_state)[rows][None]
