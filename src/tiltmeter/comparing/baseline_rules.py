@@ -62,7 +62,7 @@ def judge_against_baseline(
 
 
 def _find_divided_data(rule: Rule, result: Result) -> set[tuple[str, ...]]:
-    """Return model, benchmark, language and protocol of the data that a rule judges part by part."""
+    """Return the keys (model, benchmark, language, protocol) of the data that a rule judges part by part."""
     divided = find_divided_rows(result.records)
     return {key[:-2] for key in divided if key[-2] == rule.view and rule.group in (key[-1], EVERY)}
 
@@ -72,7 +72,7 @@ def _get_data_key(cell: Cell) -> tuple[str, ...]:
 
 
 def _select_cells(rule: Rule, cells: Sequence[Cell], is_divided: Callable[[Cell], bool]) -> list[Cell]:
-    """Return the cells to which a rule applies.
+    """Return the cells (each has the scores of one model on one part and language) to which a rule applies.
 
     A rule without a part applies to the pooled parts, or to the single parts if the pooled parts are judged part by
     part (`is_divided`).
@@ -107,7 +107,7 @@ def _find_counterpart(
     location = f"{cell.benchmark}/{cell.part}:{cell.language}"
     if not others:
         raise UsageError(
-            f"The baseline has no scores on {location}, so {str(rule)!r} cannot be checked; run it on the same items."
+            f"The baseline has no scores on {location}, so {str(rule)!r} cannot be checked; measure the baseline on it."
         )
     same = [other for other in others if other.model == cell.model]
     if not same and len({other.model for other in others}) == 1 and len({own.model for own in ours}) == 1:
@@ -115,7 +115,7 @@ def _find_counterpart(
     if not same:
         models = ", ".join(dict.fromkeys(other.model for other in others))
         raise UsageError(
-            f"The baseline has no model {cell.model} on {location}, and several others ({models}); use runs with one "
+            f"The baseline has no model {cell.model} on {location}, but several others ({models}); use runs with one "
             "model each, or with the same names."
         )
     alike = [other for other in same if not set(list_differing_conditions(cell, other)) - set(across)]
@@ -127,7 +127,7 @@ def _find_counterpart(
 
 
 def _reject_other_tokenizers(cell: Cell, other: Cell, measures: Sequence[str], across: Sequence[Across]) -> None:
-    """Raise an error if the tokenizers of two cells differ and one of the measures is a mean over tokens."""
+    """Raise an error if the tokenizers of two cells differ and one of `measures` is a mean over tokens."""
     for quantity in cell.list_quantities():
         if quantity.name in measures and set(list_differing_conditions(cell, other, quantity.measure)) - set(across):
             raise UsageError(explain_incomparable(cell, other, across, quantity.measure))
@@ -176,7 +176,7 @@ def _judge_difference(
     error = 0.0 if contrast.test == "identical" else contrast.standard_error
     tolerance = RuleTolerance(None, rule.limit, error, contrast.df)
     group = "".join(f", {name} {value}" for name, value in where.items())
-    same = "the two gave the same answers" * (contrast.test == "identical")
+    same = "the run and the baseline gave the same answers" * (contrast.test == "identical")
     return judge_value(
         rule,
         cell.model,
@@ -197,6 +197,6 @@ def _find_unreliable_verdict(difference: Difference) -> Verdict | None:
     """Return the verdict because of which a difference passes no rule, or None."""
     if difference.doubts:
         return Verdict("not interpretable", reason="; ".join(difference.doubts))
-    # A contradiction between two measures of one part does not concern a rule about one of them.
+    # If two measures of one part contradict each other, a rule about one of them can still be judged.
     is_pooled = difference.part == OVERALL
     return Verdict("contradictory", reason=difference.contradiction) if difference.contradiction and is_pooled else None

@@ -32,10 +32,10 @@ _SCORE_COLUMNS = {*KEY_COLUMNS, "item", "candidate", "role", "score"}
 class Cell:
     """The scores of one model on one part of a benchmark in one language, under one protocol.
 
-    `scores` has a row for each item, indexed by part and id, and a column for each role. `attributes` has a row for
-    each item and a column for each attribute (bias type, target, stereotype). `data` are the files of the data set.
-    `module` is the name of the measure module; it may be empty. `texts` is the table with the texts of the items, if
-    the run has one.
+    `scores` has a row for each item, indexed by part and id, and a column for each role (such as
+    stereotype and anti-stereotype). `attributes` has a row for each item and a column for each attribute (bias type,
+    target, stereotype). `data` are the files of the data set. `module` is the name of the measure module; it may be
+    empty. `texts` is the table with the texts of the items, if the run has one.
     """
 
     run: str
@@ -68,7 +68,7 @@ class Cell:
         return self.run, self.model, self.benchmark, self.part, self.language, self.protocol
 
     def list_quantities(self) -> list[Quantity]:
-        """Return the measures in which the cell can be compared with other cells."""
+        """Return the measures that are computed item by item, in which the cell can be compared with other cells."""
         if not self.module:
             return []
         return list_comparable_quantities(self.module, self.scores.columns, self.attributes.columns)
@@ -80,7 +80,7 @@ class Cell:
         return self.scores.index[self.scores[list(quantity.values.roles)].notna().all(axis=1)]
 
     def values(self, quantity: Quantity, items: pd.Index) -> Floats:
-        """Return the contributions of items to a measure: a row for each mean in it, a column for each item."""
+        """Return the contributions of items to a measure: a row for each mean in the measure, a column for each item."""
         return quantity.values.contributions(
             self._get_role_scores(quantity, items) | self._get_numbers(quantity, items)
         )
@@ -113,7 +113,7 @@ class Cell:
         return columns
 
     def find_item_scale(self) -> ItemScale | None:
-        """Return the scale by which items are sorted, or None if no measure defines one."""
+        """Return the scale by which items are sorted from anti-stereotypical to stereotypical; None if undefined."""
         if not self.module:
             return None
         return find_module_scale(self.module, self.scores.columns, self.attributes.columns)
@@ -135,13 +135,13 @@ class Cell:
         return quantity.compute_directions(columns, len(items))
 
     def labels(self, quantity: Quantity, items: pd.Index) -> Labels | None:
-        """Return the stratum of each item; None if the measure does not weight items by stratum."""
+        """Return the stratum of each item (such as its stereotype); None if the measure does not weight strata."""
         if quantity.values.weigh is None:
             return None
         return self.attributes[quantity.values.columns[0]].loc[items].to_numpy(dtype=object)
 
     def sides(self, quantity: Quantity, items: pd.Index) -> Labels | None:
-        """Return the side of each item's stratum; None if the measure or the items have no sides."""
+        """Return the side of each item's stratum (such as women or men); None if the measure or items have none."""
         name = quantity.values.sides
         return self.attributes[name].loc[items].to_numpy(dtype=object) if name in self.attributes.columns else None
 
@@ -150,13 +150,13 @@ class Cell:
         return quantity.values.is_defined(self.labels(quantity, items), self.sides(quantity, items))
 
     def factors(self, quantity: Quantity, items: pd.Index) -> Factors | None:
-        """Return the factors that items share in this measure; None if they share none."""
+        """Return the factors that items share, such as a template, for clustered errors; None if they share none."""
         known = [name for name in quantity.values.factors if name in self.attributes.columns]
         columns = {name: self.attributes[name].loc[items].to_numpy(dtype=object) for name in known}
         return build_factors(columns, known)
 
     def get_attributes(self, item: tuple[str, str]) -> dict[str, str]:
-        """Return the attributes of an item, such as bias type and target, except its translation and hidden ones."""
+        """Return the attributes of an item, such as bias type and target, without hidden attributes and the translation."""
         row = self._find_row(item)
         hidden = {ITEM_TRANSLATION, *list_hidden_attributes()}
         names = [name for name in self.attributes.columns if name not in hidden]

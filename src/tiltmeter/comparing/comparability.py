@@ -1,4 +1,4 @@
-"""Comparability of cells.
+"""Comparability of cells. A cell has the scores of one model on one part of a benchmark in one language.
 
 By default, two cells are comparable if they have the same answer type, kind of model, protocol and data. The option
 `--across` also allows comparisons of:

@@ -14,7 +14,7 @@ from tiltmeter.runs.result import Result
 
 @dataclass(frozen=True, slots=True)
 class ComparableCells:
-    """Cells of one subject and part that are comparable with each other.
+    """Cells of one part and subject (such as a benchmark in one language) that are comparable with each other.
 
     `conditions` describes how the cells were measured. It is empty unless the subject has other cells that were
     measured in another way.
@@ -80,7 +80,7 @@ def reject_missing_measures(cells: Sequence[Cell], measures: Sequence[str]) -> N
     available = {quantity.name: quantity.values.is_mean for cell in cells for quantity in cell.list_quantities()}
     if cells and measures and not set(measures) & set(available):
         possible = ", ".join(name for name, is_mean in available.items() if is_mean)
-        raise UsageError(f"The runs cannot be compared in {', '.join(measures)}; the measures are {possible}.")
+        raise UsageError(f"The runs cannot be compared in {', '.join(measures)}; use one of the measures {possible}.")
 
 
 def reject_duplicates(cells: Sequence[Cell]) -> None:
@@ -107,7 +107,7 @@ def list_common_quantities(cells: Sequence[Cell], measures: Sequence[str]) -> li
 def find_unreliable_cells(
     runs: Sequence[tuple[str, Result]], where: Mapping[str, str] | None = None
 ) -> dict[tuple[str, ...], Verdict]:
-    """Return the verdicts on cells whose values cannot be ordered, by cell key; other cells are not included.
+    """Return a mapping from cell key to verdict, for cells that are contradictory or not interpretable.
 
     If `where` selects one group of items, the verdicts on this group are used, too.
     """
@@ -122,8 +122,8 @@ def find_unreliable_cells(
 def _is_about(record: Record, where: Mapping[str, str]) -> bool:
     """Return whether a record decides the verdict on the items that `where` selects.
 
-    A cell that is not interpretable is so in all its groups. A contradiction between all items need not be one in a
-    group.
+    If a cell is not interpretable, none of its groups of items is. A contradiction in the results on all items may be
+    absent in a group.
     """
     if not get_measure(record.measure).decides:
         return False
@@ -135,7 +135,7 @@ def _is_about(record: Record, where: Mapping[str, str]) -> bool:
 def select_reliable_cells(
     cells: Sequence[Cell], quantity: Quantity, unreliable: Mapping[tuple[str, ...], Verdict]
 ) -> list[Cell]:
-    """Return the cells whose values in a measure can be ordered and averaged; all, if the measure is not about bias."""
+    """Return the cells without an unreliable verdict; return all cells if the measure is not about bias."""
     return [cell for cell in cells if not quantity.measure.is_about_bias or cell.key not in unreliable]
 
 
@@ -145,8 +145,8 @@ def describe_unreliable_cells(
     location: str,
     get_name: Callable[[Cell], str],
 ) -> Iterator[str]:
-    """Yield a note for each kind of verdict because of which cells are left out; `location` says from what."""
+    """Yield a note on the cells that are left out because of each kind of verdict; `location` names the data."""
     dropped = list(cells)
     for kind in UNRELIABLE_KINDS:
         if names := [get_name(cell) for cell in dropped if unreliable[cell.key].kind == kind]:
-            yield f"Left out {location}, because {kind}: {shorten_names(names)}."
+            yield f"Left out {location}, because their results are {kind}: {shorten_names(names)}."

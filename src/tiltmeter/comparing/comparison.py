@@ -90,7 +90,7 @@ def compute_differences(
 
 
 def list_possible_pairs(cells: Sequence[Cell], by: By | None) -> list[tuple[Cell, Cell]]:
-    """Return the pairs of cells on the same part of a benchmark, including incomparable ones."""
+    """Return the pairs of cells on the same part of a benchmark, including pairs that are not comparable."""
     wanted = (by,) if by else ("model", "language")
     return [(cell, other) for cell, other in combinations(cells, 2) if _classify_pair(cell, other) in wanted]
 
@@ -212,9 +212,9 @@ def _format_label(cell: Cell, other: Cell, cells: Sequence[Cell]) -> str:
 def with_unreliable_sides(
     differences: Sequence[Difference], runs: Sequence[tuple[str, Result]], where: Mapping[str, str] | None = None
 ) -> list[Difference]:
-    """Return the differences; those in measures of bias get the verdicts of sides whose values cannot be ordered.
+    """Return the differences; `doubts` and `contradiction` get the reasons of unreliable sides.
 
-    Verdicts are those of the runs, on the items that `where` selects.
+    Only measures of bias get reasons. They are from the verdicts of the runs on the items that `where` selects.
     """
     verdicts = find_unreliable_cells(runs, where)
     return [
@@ -245,7 +245,7 @@ def _describe_omitted_items(differences: Sequence[Difference]) -> Iterator[str]:
     left_out = [d for d in differences if d.only_left or d.only_right]
     for d in {(d.subject, d.part, d.left.label, d.right.label): d for d in left_out}.values():
         counts = " and ".join(
-            f"{count:,} that only {side.label} has"
+            f"{count:,} items that only {side.label} has"
             for count, side in ((d.only_left, d.left), (d.only_right, d.right))
             if count
         )
@@ -268,7 +268,7 @@ def _reject_unknown_baseline(cells: Sequence[Cell], baseline: str) -> None:
     names = list(dict.fromkeys(name for cell in cells for name in (cell.model, cell.language, cell.run)))
     if baseline not in names:
         raise UsageError(
-            f"The baseline {baseline!r} is no model, language or run here{suggest_name(baseline, names)}; "
+            f"The baseline {baseline!r} is no model, language or run in the data{suggest_name(baseline, names)}; "
             f"use one of {', '.join(names)}."
         )
 
@@ -286,7 +286,7 @@ def _explain_missing_pairs(cells: Sequence[Cell], by: By | None, baseline: str |
     if others:
         wanted = f"--by {by}" if by else "the default comparison"
         return f"{content}, and no two of them are a pair for {wanted}; use --by {others[0]}."
-    return f"{content}, and no two of them on the same benchmark and part; run them on the same one."
+    return f"{content}, and no two of them on the same benchmark and part; measure all models on the same data."
 
 
 def _explain_missing_differences(

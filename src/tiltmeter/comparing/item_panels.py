@@ -92,7 +92,7 @@ class ItemPanel:
         return None if labels is None else self.quantity.values.weights(labels, sides)
 
     def list_factor_columns(self) -> tuple[str, ...]:
-        """Return the names of the columns that can define clusters of items."""
+        """Return the names of the attributes that can define clusters of items, such as the target."""
         known = self.cells[0].attributes.columns
         return tuple(name for name in self.quantity.values.factors if name in known)
 
@@ -105,8 +105,8 @@ def build_panels(cells: Sequence[Cell]) -> Iterator[ItemPanel]:
     """Yield a panel for each part, language and measure; the measures are the primary one and those with a best value.
 
     A measure has a best value if its ideal is an end of its scale (100 for LMS). Pooled parts are left out, because
-    their items are already in the single parts. Each model counts once: of several protocols the published one is used,
-    otherwise the first run. Runs with the same scores are copies of one model.
+    their items are already in the single parts. Each model counts once: if it has several cells, the one with the
+    protocol `published` is used, otherwise that of the first run. Runs with the same scores are copies of one model.
     """
     groups: dict[tuple[str, str, str], list[Cell]] = {}
     for cell in cells:

@@ -21,7 +21,7 @@ from tiltmeter.forms import ItemText
 from tiltmeter.runs.result import Result
 from tiltmeter.runs.run_items import get_item_texts
 
-# The family-wise error rate, over all items, of the test for a negative separation.
+# The family-wise error rate, over all items, of the test whether an item orders models opposite to the others.
 _ALPHA = 0.05
 
 
@@ -97,16 +97,16 @@ class ItemQuality:
     notes: list[str] = field(default_factory=list)
 
     def list_suspects(self) -> list[SuspectItem]:
-        """Return the items that a person should check; an item with two reasons occurs twice."""
+        """Return the items that a person should check; an item occurs once for each reason."""
         suspects: dict[SuspectItem, None] = {}
         for quality in self.panels:
             first, models = quality.panel.cells[0], len(quality.panel.cells)
             name = quality.panel.quantity.name
             for part, item in quality.wrong:
-                reason = f"all {models} models get it wrong ({name})"
+                reason = f"all {models} models give the wrong answer ({name})"
                 suspects[SuspectItem(first.benchmark, first.language, part, item, reason)] = None
             for one in quality.against:
-                reason = f"models behave opposite to the other items ({name}, {one.separation:.2f})"
+                reason = f"models behave opposite to the other items ({name}, correlation {one.separation:.2f})"
                 suspects[SuspectItem(first.benchmark, first.language, *one.item, reason)] = None
         return list(suspects)
 
@@ -134,7 +134,7 @@ def assess_item_quality(runs: Iterable[tuple[str, Result]]) -> ItemQuality:
     cells = [cell for name, result in runs for cell in build_cells(name, result)]
     panels = list(build_panels(cells))
     if not panels:
-        raise UsageError("The runs have no measure with contributions of single items.")
+        raise UsageError("The runs have no measure with contributions of single items, so items cannot be assessed.")
     if max(len(panel.cells) for panel in panels) < FEWEST_MODELS:
         raise UsageError(
             f"The quality of items needs at least {FEWEST_MODELS} models on the same items; give more runs."

@@ -11,7 +11,7 @@ from tiltmeter.runs.result import Result
 
 @dataclass(frozen=True, slots=True)
 class OmittedPairs:
-    """Pairs of cells that differ in the same conditions, so they are not compared. `pairs` is the number of pairs.
+    """Pairs of cells that are not compared, because their conditions differ in the same way; `pairs` counts them.
 
     `reason` is the reason in words for the first pair. `across` are the values of the option `--across` that would
     allow the comparison; it is empty if no value allows it.

@@ -69,7 +69,7 @@ def compare_sizes(
     for place in group_comparable_cells(used, across, lambda cell: (cell.benchmark, cell.language)):
         if len(place) > 1:
             one, other = place[0].cells[0], place[1].cells[0]
-            notes.append(f"Not regressed together: {explain_incomparable(one, other, across)}")
+            notes.append(f"Not used in one regression: {explain_incomparable(one, other, across)}")
         for alike in place:
             reject_duplicates(alike.cells)
             for quantity in list_common_quantities(alike.cells, measures):
@@ -141,7 +141,7 @@ def _estimate_slopes(
     single = [family for family, sizes in sizes_of.items() if max(sizes) < ONE_SIZE * min(sizes)]
     if single:
         notes.append(
-            f"Left out {where}, because sizes differ by less than a factor of {ONE_SIZE}: {shorten_names(single)}."
+            f"Left out {where}, because the sizes in a family differ by less than {ONE_SIZE}: {shorten_names(single)}."
         )
     cells = [cell for cell in cells if sized[cell.model][0] not in single]
     if not cells:
@@ -201,8 +201,9 @@ def _build_sized_model(
 def _correct_slopes(slopes: Sequence[SizeSlope], families: Families) -> list[SizeSlope]:
     """Correct the p-values by Holm's method.
 
-    A test family has the slopes of one measure in one part and language; slopes within families are separate.
-    The corrected p-value for models like these is never smaller than the corrected p-value for these models.
+    A test family has the slopes of one measure in one part and language, except the common slope within all model
+    families, which is corrected separately. The corrected p-value for other models like these is never smaller than the
+    corrected p-value for these models.
     """
     corrected = list(slopes)
 

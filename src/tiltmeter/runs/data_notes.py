@@ -9,7 +9,7 @@ from tiltmeter.runs.portions import UNDIVIDED, Portion
 
 
 def list_omitted_rows(portions: Iterable[Portion]) -> list[LeftOutRow]:
-    """Return the entries of the manifest for rows that contain no usable item."""
+    """Return the entries of the manifest for rows of data files that contain no usable item."""
     return [
         LeftOutRow(
             benchmark=portion.name,

@@ -11,7 +11,10 @@ from tiltmeter.runs.measurement import group_by_benchmark
 
 @dataclass(frozen=True, slots=True)
 class InterimValue:
-    """The value of the primary measure of one portion; `items` is the number of answered items."""
+    """The value of the primary measure of one portion (the items of one data set, part and language).
+
+    `items` is the number of answered items.
+    """
 
     model: str
     benchmark: str

@@ -23,7 +23,7 @@ from tiltmeter.runs.score_tables import build_score_table
 from tiltmeter.runs.token_table import build_token_table
 from tiltmeter.runs.unreadable_items import ALL_ZERO, find_zero_scores, list_flagged_items, omits_unreadable
 
-# A portion, and those of its trials that are answered together.
+# A portion, and those of its trials (questions about one candidate or item) that are answered together.
 _PortionTrials = tuple[PortionBlocks, list[Trial]]
 
 
@@ -106,7 +106,7 @@ def _get_answers(
 
 
 def _take_trials(model: Model, chunk: Sequence[tuple[PortionBlocks, ItemBlock]], protocol: str) -> list[_PortionTrials]:
-    """Remove the trials of a chunk from its blocks, and return the trials grouped by portion."""
+    """Return the trials (questions about one item) of a chunk, grouped by portion; free them in the blocks."""
     together: list[_PortionTrials] = []
     for entry, block in chunk:
         trials = entry.trials(block, model, protocol)

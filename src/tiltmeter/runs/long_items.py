@@ -42,7 +42,8 @@ def skip_long_items(
 ) -> list[SkippedItem]:
     """Return the items in `lengths` that are longer than `longest`, the model's maximum input length.
 
-    Raises a ModelError if their share of the portion exceeds `LARGEST_SHARE`, or, with `every_item`, if there are any.
+    Raises a ModelError if their share of the portion exceeds `LARGEST_SHARE`, or, with `every_item`, if there is
+    any such item.
     """
     too_long = {item: length for item, length in lengths.items() if length > longest}
     if too_long and (every_item or len(too_long) > LARGEST_SHARE * len(portion.items)):

@@ -1,4 +1,4 @@
-"""The store of looks on disk: which samples of a portion a model was already tested on."""
+"""The store of looks (tests of a model on growing samples of a portion) on disk."""
 
 import json
 from collections.abc import Iterable, Iterator
@@ -27,16 +27,16 @@ _INSERT = "INSERT OR REPLACE INTO looks VALUES (?1, ?2, ?3, checksum_of(CAST(?1 
 
 
 class LookStore(CacheDatabase):
-    """The numbers of items that were tested, in their order, by portion; one SQLite file for several runs."""
+    """The sizes of the tested samples, for each portion in the order of the tests; one SQLite file for all runs."""
 
     def __init__(self, path: Path | str) -> None:
         remedy = "move it away, or set TILTMETER_CACHE to another folder"
         super().__init__(str(path), _SCHEMA, synchronous="NORMAL", contents="looks", remedy=remedy)
 
     def add(self, portion: str, items: int) -> tuple[int, ...]:
-        """Record a test of `items` items, and return the numbers of items of the tests before it.
+        """Record a test of a portion with `items` items, and return the numbers of items of the tests before it.
 
-        A test that is repeated keeps its place. A read-only file is not changed.
+        A repeated test with the same number of items is not recorded again. A read-only file is not changed.
         """
         if self.is_read_only:
             found = self._list_items(portion)
@@ -52,7 +52,7 @@ class LookStore(CacheDatabase):
 
 
 def record_looks(folder: Path, prepared: PreparedRun, runs: Iterable[ModelOutput]) -> list[Look]:
-    """Record the looks of a run in the store of the cache folder, and return them."""
+    """Record the looks of a run (its tests on samples of items) in the store of the cache folder, and return them."""
     with LookStore(folder / FILE) as store:
         return store.retry_if_damaged(lambda: list(_record_looks(store, prepared, runs)))
 
@@ -76,6 +76,9 @@ def _record_looks(store: LookStore, prepared: PreparedRun, runs: Iterable[ModelO
 
 
 def _build_key(run: ModelOutput, portion: Portion, protocol: str) -> str:
-    """Return a text that identifies model, items and protocol; renaming a model or changing a file does not matter."""
+    """Return a text that identifies model, items and protocol.
+
+    It contains fingerprints and hashes, so it stays the same if a model or a data file is renamed.
+    """
     identity = run.model.get("answers") or run.model["name"]
     return json.dumps([identity, *portion.label().values(), protocol, sorted(portion.files.values())], sort_keys=True)

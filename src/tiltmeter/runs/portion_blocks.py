@@ -1,8 +1,8 @@
 """The portions of a run, divided into blocks of items.
 
 Before a model answers the first question, the questions of all portions are built and checked. Only the questions of
-the first chunk are kept; the others are built again when the model is asked. Therefore memory does not grow with the
-number of items.
+the first chunk (several blocks) are kept; the others are built again when the model is asked. Therefore memory does not
+grow with the number of items.
 """
 
 from collections.abc import Iterator, Sequence
@@ -75,7 +75,10 @@ class PortionBlocks:
     readable: int = 0
 
     def trials(self, block: ItemBlock, model: Model, protocol: str) -> list[Trial]:
-        """Return the trials of a block; `protocol` is the protocol that the user requested."""
+        """Return the trials of a block (a trial has the questions about one candidate or item).
+
+        `protocol` is the protocol that the user requested.
+        """
         if block.trials is not None:
             return block.trials
         part_trials = _ask_benchmark(self.portion, self.benchmark, block.start, block.stop, model, protocol)
@@ -83,7 +86,7 @@ class PortionBlocks:
 
 
 def build_portion_blocks(model: Model, prepared: PreparedRun, run: ModelOutput) -> list[PortionBlocks]:
-    """Return the portions with their blocks; record parts that the model does not support in `run`."""
+    """Return the portions with their blocks; parts that the model does not support are added to `run.refused`."""
     entries: list[PortionBlocks] = []
     kept = 0
     for portion, benchmark in _split_into_parts(prepared.chosen, model.kinds[0]):
@@ -199,5 +202,5 @@ def _reject_unknown_ids(model: Model, part_trials: PartTrials, portion: Portion)
             if largest >= known:
                 raise ModelError(
                     f"The tokenizer of {model.name} does not belong to the model: in item {trial.item.id} of "
-                    f"{portion.name} it has the token {largest}, but the model has only {known:,} tokens."
+                    f"{portion.name} it returns the token id {largest}, but the model has only {known:,} tokens."
                 )

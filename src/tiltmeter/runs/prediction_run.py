@@ -39,8 +39,8 @@ def score_predictions(
 ) -> Result:
     """Score a file of published predictions in the format `form` for a data set such as `stereoset:de`.
 
-    By default, `kind` and `protocol` are inferred from the file name (see `scoring_methods`). `family` is `portion` or
-    `run`: which tests are corrected together. The result has the same format as a result of `evaluate`. `out` is the
+    By default, `kind` and `protocol` are inferred from the file name (see `scoring_methods`). `family` says which tests
+    are corrected together: `portion` or `run`. The result has the same format as a result of `evaluate`. `out` is the
     folder to write the run to.
     """
     began = time.monotonic()

@@ -106,7 +106,7 @@ class Result:
     def remeasure(self, family: str | None = None) -> "Result":
         """Return a copy of this result whose records are computed again from its scores.
 
-        `family` says which tests are corrected together: `portion` or `run`; the default is that of the run.
+        `family` says which tests are corrected together: `portion` or `run`; the default is the setting of the run.
         """
         manifest = self.manifest
         if family is not None:

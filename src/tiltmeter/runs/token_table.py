@@ -39,7 +39,7 @@ def build_token_table(
     answers: Mapping[bytes, Answer],
     text: Tokenizer,
 ) -> pd.DataFrame:
-    """Return a table of the tokens of all trials that name the sentence of each question (`Trial.sides`)."""
+    """Return a table with the tokens of the sentences; trials without sentence names (`Trial.sides`) are omitted."""
     rows: list[dict[str, Any]] = []
     for trial in trials:
         for side in dict.fromkeys(trial.sides):

@@ -32,7 +32,7 @@ _PROBED = 100
 
 @dataclass(frozen=True, slots=True)
 class UnreadableItem:
-    """An unreadable item with the reason; `scored` counts its scored tokens, `unknown` the unknown ones among them."""
+    """An unreadable item with the reason; `scored` counts its scored tokens, `unknown` those that are unknown."""
 
     item: str
     reason: str
@@ -108,7 +108,7 @@ def skip_unreadable(part_trials: PartTrials, unreadable: Mapping[str, Unreadable
 
 
 def find_zero_scores(scores: pd.DataFrame) -> dict[str, UnreadableItem]:
-    """Return the items whose candidates all have a score of exactly 0, as a mapping from item id to item.
+    """Return a mapping from item id to item, for the items whose candidates all have a score of exactly 0.
 
     Benchmarks with a single score per item are excluded, because their scores may be 0 for readable items.
     """

@@ -52,7 +52,7 @@ def _group_portions(
 def _check_protocol(
     require: Require, benchmark: Benchmark, items: Sequence[Any], text: Tokenizer, part: str, protocol: str
 ) -> bool:
-    """Check the questions of a protocol; return whether the protocol works with this tokenizer."""
+    """Check the questions of a protocol; return False if it does not support this tokenizer."""
     try:
         asked = benchmark.ask(part, list(items), text, protocol=protocol)
     except UnsupportedPart:

@@ -49,10 +49,10 @@ def _check_round_trip(require: Require, form: Form[Any], item: Any) -> None:
     score = form.compute_match_score(written) or 0
     for other in get_forms().values():
         claimed = other.compute_match_score(written) if other.name != form.name else None
-        require(claimed is None or claimed < score, f"the form {other.name!r} matches its lines as well")
+        require(claimed is None or claimed < score, f"the form {other.name!r} matches its lines equally well")
     again, problems = _read(form, json.loads(json.dumps(written, ensure_ascii=False)))
     require(not problems, f"{written} cannot be read back: {[problem.message for problem in problems]}")
-    require(again == item, f"{item!r} is {again!r} after writing and reading")
+    require(again == item, f"{item!r} becomes {again!r} after writing and reading")
 
 
 def _check_bad_fields(require: Require, form: Form[Any], item: Any) -> None:

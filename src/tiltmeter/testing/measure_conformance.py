@@ -82,7 +82,7 @@ def _check_same(require: Require, records: Iterable[Record], others: Iterable[Re
     values, other_values = _index_values(records), _index_values(others)
     for key in values.keys() & other_values.keys():
         close = math.isclose(values[key], other_values[key], rel_tol=_CLOSE, abs_tol=_CLOSE)
-        require(close, f"{key}: the value depends on {cause}: {values[key]} or {other_values[key]}")
+        require(close, f"{key}: the value depends on {cause}: it is {values[key]} or {other_values[key]}")
     require(values.keys() & other_values.keys(), f"the records depend on {cause}")
 
 
@@ -141,4 +141,4 @@ def _check_bad_scores(require: Require, module: Any, scores: pd.DataFrame) -> No
     except Exception as error:
         require(False, f"NaN scores raise {type(error).__name__}: {error}; raise a DataError")
     same = _index_values(records) == _index_values(module.measure(scores, margins=None, intervals=True))
-    require(not same, "NaN scores do not change the values")
+    require(not same, "NaN scores raise no error and do not change the values; raise a DataError")

@@ -112,7 +112,7 @@ class TranslationTarget:
 
 
 def list_editions(on: str) -> tuple[str, ...]:
-    """Return the editions of the data set that a file of translations may belong to, the latest edition first."""
+    """Return the editions (published versions) of GEST that a file of translations may belong to, the latest first."""
     return tuple(sorted(EDITIONS, reverse=True)) if parse_spec(on).name == GEST_MT else (LATEST,)
 
 
