@@ -80,7 +80,7 @@ class Cell:
         return self.scores.index[self.scores[list(quantity.values.roles)].notna().all(axis=1)]
 
     def values(self, quantity: Quantity, items: pd.Index) -> Floats:
-        """Return the contributions of items to a measure: a row for each mean in the measure, a column for each item."""
+        """Return the contributions of items to a measure: one row for each mean of the measure, one column per item."""
         return quantity.values.contributions(
             self._get_role_scores(quantity, items) | self._get_numbers(quantity, items)
         )
@@ -156,7 +156,7 @@ class Cell:
         return build_factors(columns, known)
 
     def get_attributes(self, item: tuple[str, str]) -> dict[str, str]:
-        """Return the attributes of an item, such as bias type and target, without hidden attributes and the translation."""
+        """Return the attributes of an item, such as bias type and target, but no hidden ones and no translation."""
         row = self._find_row(item)
         hidden = {ITEM_TRANSLATION, *list_hidden_attributes()}
         names = [name for name in self.attributes.columns if name not in hidden]

@@ -57,13 +57,13 @@ def build_shared_answers(
     fewest = min(cells, key=lambda cell: len(cell.items(quantity)))
     has_fewest = f"{member(fewest)} has the fewest items ({len(fewest.items(quantity)):,})"
     if not len(items):
-        notes.append(f"Not compared: {quantity.name}, {where}, because no item is in all {len(cells)} results; {has_fewest}.")
+        notes.append(f"Not compared: {quantity.name}, {where}, because all {len(cells)} share no item; {has_fewest}.")
         return None
     if not first.supports_quantity(quantity, items):
         notes.append(f"Not compared: {quantity.name}, {where}, because it is not defined on the shared items.")
         return None
     if left_out:
-        notes.append(f"Left out, {where}: {left_out:,} items that only some of the {len(cells)} results have; {has_fewest}.")
+        notes.append(f"Left out, {where}: {left_out:,} items that not all {len(cells)} results have; {has_fewest}.")
     labels, sides = first.labels(quantity, items), first.sides(quantity, items)
     weights = np.full(len(items), 1 / len(items)) if labels is None else quantity.values.weights(labels, sides)
     answers = np.vstack([cell.values(quantity, items) for cell in cells])

@@ -20,7 +20,7 @@ _SIDES = {"p/q_m": MALE, "p/q_f": FEMALE}
 
 @dataclass(frozen=True, slots=True)
 class Contradiction:
-    """A printed number that is inconsistent with other printed numbers.
+    """A printed number that is inconsistent with other printed numbers of its paper.
 
     `other` is a clause with the value that follows from the other numbers.
     """

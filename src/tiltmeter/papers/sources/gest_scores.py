@@ -20,8 +20,8 @@ from tiltmeter.runs.score_tables import build_score_table
 
 REPOSITORY = "kinit-sk/gest"
 VARIANTS = "data/gender_variants.csv"
-# The folder with the released scores of each table, and its templates. Tables number templates from 1, files from 0.
-# Causal models have only the last two templates.
+# The folder with the released scores of each table, and the templates in each table. Tables number templates from 1,
+# files from 0. Causal models have only the last two templates.
 FOLDERS = {"9": "english_mlm", "10": "english_glm"}
 TEMPLATES = {"9": list_parts("masked"), "10": list_parts("causal")}
 

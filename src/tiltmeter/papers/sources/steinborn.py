@@ -43,7 +43,7 @@ def find_source(cell: CellKey, kind: str, *, from_models: bool) -> NumberSource:
 
 
 def get_pairs_path(language: str) -> str:
-    """Return the path of the gender pairs in a language."""
+    """Return the path, in the paper's repository, of the gender pairs in a language."""
     return f"data/cps_translated_{language}_formatted.csv"
 
 
