@@ -24,7 +24,7 @@ _RUN, _BASELINE = "the run", "the baseline"
 def judge_against_baseline(
     rule: Rule, result: Result, baseline: Result, lenient: bool, across: Sequence[Across] = ()
 ) -> Iterator[RuleVerdict]:
-    """Yield the verdicts of a rule on a run: whether it is farther from the ideal than the baseline, paired by item."""
+    """Yield the verdicts of a rule: whether the run is farther from the ideal than the baseline on the same items."""
     runs = ((_RUN, result), (_BASELINE, baseline))
     ours, theirs = build_cells(*runs[0]), build_cells(*runs[1])
     divided = _find_divided_data(rule, result), _find_divided_data(rule, baseline)
@@ -107,7 +107,7 @@ def _find_counterpart(
     location = f"{cell.benchmark}/{cell.part}:{cell.language}"
     if not others:
         raise UsageError(
-            f"The baseline has no scores on {location}, so {str(rule)!r} cannot be checked; measure the baseline on it."
+            f"The baseline has no scores on {location}, so {str(rule)!r} cannot be checked; run both on the same data."
         )
     same = [other for other in others if other.model == cell.model]
     if not same and len({other.model for other in others}) == 1 and len({own.model for own in ours}) == 1:
@@ -194,7 +194,7 @@ def _judge_difference(
 
 
 def _find_unreliable_verdict(difference: Difference) -> Verdict | None:
-    """Return the verdict because of which a difference passes no rule, or None."""
+    """Return the unreliable verdict that makes a difference fail every rule; None if there is none."""
     if difference.doubts:
         return Verdict("not interpretable", reason="; ".join(difference.doubts))
     # If two measures of one part contradict each other, a rule about one of them can still be judged.

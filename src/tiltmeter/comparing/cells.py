@@ -86,7 +86,7 @@ class Cell:
         )
 
     def _get_role_scores(self, quantity: Quantity, items: pd.Index) -> dict[str, Floats]:
-        """Return an array with the scores of items for each role; raise an error if a score is not finite."""
+        """Return a mapping from role to the scores of items; raise an error if a score is not finite."""
         roles = {role: self.scores[role].loc[items].to_numpy(dtype=float) for role in quantity.values.roles}
         for role, scores in roles.items():
             bad = ~np.isfinite(scores)
@@ -99,7 +99,7 @@ class Cell:
         return roles
 
     def _get_numbers(self, quantity: Quantity, items: pd.Index) -> dict[str, Floats]:
-        """Return the numeric attributes of items that a measure needs; raise an error if a value is not a number."""
+        """Return a mapping from numeric attribute to the values of items; raise an error if a value is no number."""
         columns = {}
         for name in quantity.values.number_columns:
             numbers = pd.to_numeric(self.attributes[name].loc[items], errors="coerce")
@@ -204,7 +204,7 @@ def list_attribute_columns(rows: pd.DataFrame) -> list[str]:
 
 
 def build_cells(run: str, result: Result) -> list[Cell]:
-    """Return the cells of a run, followed by the cells of its pooled parts."""
+    """Return the cells of a run: one for each model, part and language, then one for each group of pooled parts."""
     cells = []
     reject_missing_packages(result.manifest)
     modules = find_measure_modules(result.scores, result.manifest)
@@ -224,7 +224,7 @@ def build_cells(run: str, result: Result) -> list[Cell]:
 
 
 def _group_texts(result: Result) -> dict[tuple[str, str], pd.DataFrame]:
-    """Return a table of items for each pair of benchmark and language."""
+    """Return a mapping from (benchmark, language) to the table with the texts of the items."""
     if result.texts is None:
         return {}
     groups = result.texts.groupby(["benchmark", "language"], sort=False)

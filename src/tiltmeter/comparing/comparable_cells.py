@@ -24,7 +24,7 @@ class ComparableCells:
     cells: list[Cell]
 
     def qualify_subject(self, subject: str) -> str:
-        """Append the conditions to the subject, if there are any."""
+        """Return the subject, followed by the conditions in parentheses if there are any."""
         return f"{subject} ({self.conditions})" if self.conditions else subject
 
 
@@ -64,7 +64,7 @@ def group_comparable_cells(
 
 
 def _describe_conditions(groups: Sequence[Sequence[Cell]]) -> list[str]:
-    """Describe the conditions of each group; add the name of its first run if another group has equal conditions."""
+    """Return the conditions of each group as text, with the name of its first run if two texts would be equal."""
     texts = []
     for first, *_ in groups:
         prompted = "prompted" if "prompted" in first.conditions.family else None
@@ -76,7 +76,7 @@ def _describe_conditions(groups: Sequence[Sequence[Cell]]) -> list[str]:
 
 
 def reject_missing_measures(cells: Sequence[Cell], measures: Sequence[str]) -> None:
-    """Raise an error for a measure in which no cell can be compared."""
+    """Raise an error if no cell can be compared in any of the requested measures."""
     available = {quantity.name: quantity.values.is_mean for cell in cells for quantity in cell.list_quantities()}
     if cells and measures and not set(measures) & set(available):
         possible = ", ".join(name for name, is_mean in available.items() if is_mean)

@@ -39,7 +39,7 @@ def build_shared_answers(
     member: Callable[[Cell], str],
     notes: list[str],
 ) -> SharedAnswers | None:
-    """Return the answers of cells; if there is nothing to compare, append the reason to `notes` and return None.
+    """Return the contributions of shared items; if there are none, append the reason to `notes` and return None.
 
     `where` is the location in the text of a note. `member` returns the name of a cell for a note.
     """

@@ -100,7 +100,7 @@ def parse_parameter_count(model: DescribedModel) -> float | None:
 def _collect_sizes(
     runs: Sequence[tuple[str, Result]], cells: Sequence[Cell], attributes: ModelAttributes, notes: list[str]
 ) -> dict[str, tuple[str, float]]:
-    """Return the family and the number of parameters of each model; models without one of them are left out."""
+    """Return a mapping from model to family and number of parameters; models without one of them are left out."""
     entries = {entry.name: entry for _, result in runs for entry in result.manifest.models}
     sized: dict[str, tuple[str, float]] = {}
     lacking: dict[str, list[str]] = {"family": [], "number of parameters": []}
@@ -141,7 +141,7 @@ def _estimate_slopes(
     single = [family for family, sizes in sizes_of.items() if max(sizes) < ONE_SIZE * min(sizes)]
     if single:
         notes.append(
-            f"Left out {where}, because the sizes in a family differ by less than {ONE_SIZE}: {shorten_names(single)}."
+            f"Left out {where}, because sizes differ by less than a factor of {ONE_SIZE}: {shorten_names(single)}."
         )
     cells = [cell for cell in cells if sized[cell.model][0] not in single]
     if not cells:

@@ -27,7 +27,7 @@ _NEVER = re.compile("(?!)")
 
 @dataclass(frozen=True)
 class AuxiliaryGrammar:
-    """The rules of one language. All words are in the form that `normalise_text` returns."""
+    """The rules for the speaker's gender in one language. All words are in the form that `normalise_text` returns."""
 
     auxiliaries: frozenset[str]
     """First-person singular forms of the auxiliary, including negated forms."""

@@ -1,4 +1,4 @@
-"""Tools that the rules of all languages use: normalisation, tokens, clauses, cues, endings, predicate adjectives."""
+"""Tools for the gender rules of all languages: normalisation, tokens, clauses, cues, endings, predicate adjectives."""
 
 import re
 import unicodedata
@@ -34,10 +34,10 @@ class Cue:
 
 
 class Grammar(Protocol):
-    """The rules of one language."""
+    """The rules that find the speaker's gender in one language."""
 
     def find_cues(self, sentence: Sequence[str]) -> Iterator[Cue]:
-        """Yield every cue in the tokens of a sentence, in any order."""
+        """Yield every cue (words that mark the speaker's gender) in the tokens of a sentence, in any order."""
 
 
 # Invisible characters: soft hyphen, zero-width spaces and joiners, direction marks, byte-order mark.
@@ -116,7 +116,7 @@ class Clause:
 
 
 def split_clauses(sentence: Sequence[str], openers: frozenset[str]) -> Iterator[Clause]:
-    """Split a sentence into clauses at punctuation marks and before words of `openers`.
+    """Yield the clauses of a sentence, which is split at punctuation marks and before words of `openers`.
 
     >>> tokens = tokenize("Vím, že prší a já jsem doma.")
     >>> [" ".join(clause.words) for clause in split_clauses(tokens, parse_words("a"))]

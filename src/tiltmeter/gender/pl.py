@@ -1,4 +1,4 @@
-"""The rules for Polish. Past verbs mark person and gender: *przyszłam*, *zrobiłbym*, *byłem zmęczony*."""
+"""Rules for the speaker's gender in Polish. Past verbs mark person and gender: *przyszłam*, *zrobiłbym*, *byłem zmęczony*."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -104,7 +104,7 @@ OPENERS = parse_words("że żeby gdy kiedy ponieważ bo gdyż jeśli")
 
 
 class PolishGrammar:
-    """The rules for Polish."""
+    """The rules that find the speaker's gender in Polish."""
 
     def find_cues(self, sentence: Sequence[str]) -> Iterator[Cue]:
         """Yield the cues (words that mark the speaker's gender) of a sentence, clause by clause."""

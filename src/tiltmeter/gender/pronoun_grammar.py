@@ -23,7 +23,7 @@ _AMBIGUOUS = 20
 
 @dataclass(frozen=True)
 class PronounGrammar:
-    """The rules of one language. All words are in the form that `normalise_text` returns."""
+    """The rules for the speaker's gender in one language. All words are in the form that `normalise_text` returns."""
 
     past: WordGender
     """A function that maps a singular past verb to its gender."""

@@ -159,7 +159,7 @@ class ChatConfirmation:
         }
 
     def describe(self) -> dict[str, Any]:
-        """Return the entries about the checks for the manifest."""
+        """Return the manifest's entries about the checks: counts, and the probabilities that a change is detected."""
         repeated = len(self._known)
         least = compute_noise_limit(repeated) + 1
         noticed = {

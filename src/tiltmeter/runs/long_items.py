@@ -11,7 +11,7 @@ LARGEST_SHARE = 0.01
 
 
 def find_excess_lengths(part_trials: PartTrials, longest: int | None) -> dict[str, int]:
-    """Return the items with a question longer than `longest` tokens: item id to number of tokens."""
+    """Return a mapping from item id to number of tokens, for items with a question longer than `longest` tokens."""
     if longest is None:
         return {}
     lengths = {item: length for item, length in part_trials.too_long.items() if length > longest}

@@ -34,7 +34,7 @@ BLOCK_ITEMS = 512
 # memory. With smaller chunks, fewer items share prefixes and more batches are not full.
 CHUNK_SIZE = 8_000_000
 # The sizes, in the same unit, of a question, of a requested value, of a token and of a token in a prefix tree. They
-# include the memory for plan and answer. Measured with tracemalloc on pairs, StereoSet and multiple choice.
+# include the memory for plan and answer. They were measured with tracemalloc on three benchmarks.
 _QUESTION_SIZE, _WANTED_SIZE, _TOKEN_SIZE, _TREE_TOKEN_SIZE = 24, 4, 1, 2
 
 

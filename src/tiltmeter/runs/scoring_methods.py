@@ -1,7 +1,8 @@
 """Infer from a file name how published predictions were made.
 
-The released code of StereoSet and of its translations builds a file name from these values: the model, the class for
-intrasentence items, the class for intersentence items, the scoring case (a letter) of a causal model, and the language:
+The released code of StereoSet and of its translations builds a file name from these values: the model, the Python
+class that scored intrasentence items, the class that scored intersentence items, the scoring case (a letter for the
+scoring formula) of a causal model, and the language:
 
     bert-base-cased_BertLM_BertNextSentence_en.json      masked; next-sentence head
     gpt2_GPT2LM_GPT2LM_c_en.json                         causal; case c

@@ -97,7 +97,7 @@ def _find_sentence_bounds(
 
 
 def _begins_word(before: str, piece: str) -> bool:
-    """Return whether the token `piece`, after the token `before`, begins a word or is punctuation; False for a space.
+    """Return whether the token `piece`, after the text `before`, begins a word or is punctuation; False for a space.
 
     >>> pairs = ("", "gen"), ("gen", "tle"), ("gentle", " cat"), ("cat", "."), ("cat", " ")
     >>> tuple(_begins_word(before, piece) for before, piece in pairs)

@@ -116,7 +116,7 @@ def count_pairs(context: RecipeContext) -> Numbers:
 
 
 def _collect_numbers(records: Iterable[Record], part: str) -> Numbers:
-    """Return the numbers that the tables print: q_i with its interval, and the rates of Table 3."""
+    """Return the numbers that the tables print: the rates q_i with intervals, and the mean rates of Table 3."""
     numbers: dict[Key, float] = {}
     for record in records:
         if record.view != AS_PUBLISHED or record.part != part:

@@ -24,7 +24,7 @@ _NO_RUN = "Translation systems are not run again; run without --from-models to u
 
 
 def find_source(table: str, cell: CellKey, kind: str, *, from_models: bool) -> NumberSource:
-    """Return the source of the number in a table cell."""
+    """Return the source (recipe and key) of the number in a table cell."""
     if table == "1":
         return NumberSource(("sentences", cell["stereotype"]), SENTENCE_COUNTS)
     if table in _JUDGED:

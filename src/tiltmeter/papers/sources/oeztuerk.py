@@ -72,7 +72,7 @@ def load_rows() -> dict[tuple[str, str, str], TableRow]:
 
 
 def find_source(paper: str, cell: CellKey, *, from_models: bool) -> NumberSource:
-    """Return the source of the number in a table cell.
+    """Return the source (recipe and key) of the number in a table cell.
 
     If the cell has a language in `items`, only the items that exist in that language are used.
     """

@@ -44,7 +44,7 @@ def get_prediction_path(paper: str, model: str) -> str:
 
 
 def find_source(paper: str, cell: CellKey, *, from_models: bool) -> NumberSource:
-    """Return the source of the number in a table cell."""
+    """Return the source (recipe and key) of the number in a table cell."""
     metric = "ICAT micro" if cell["metric"] == "ICAT" else cell["metric"]
     key: Key = (cell["test"], "targets", cell["bias_type"], metric)
     if from_models:

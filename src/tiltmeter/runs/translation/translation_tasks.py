@@ -81,7 +81,7 @@ class TranslationTarget:
 
     @property
     def directions(self) -> list[Direction]:
-        """The directions of all tasks, without duplicates."""
+        """The directions (source and target languages) of all tasks, without duplicates."""
         return list(dict.fromkeys(task.direction for task in self.tasks))
 
     def list_tasks(self, direction: Direction) -> list[TranslationTask]:
