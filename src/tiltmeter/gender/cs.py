@@ -1,4 +1,4 @@
-"""Rules for the speaker's gender in Czech: *přišla jsem*, *byl bych*, *já to věděl*, *nejsem unavený*, *ráda*, *sám*."""
+"""The speaker's gender in Czech: *přišla jsem*, *byl bych*, *já to věděl*, *nejsem unavený*, *ráda*, *sám*."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Rules for the speaker's gender in Polish. Past verbs mark person and gender: *przyszłam*, *zrobiłbym*, *byłem zmęczony*."""
+"""The speaker's gender in Polish. Past verbs mark person and gender: *przyszłam*, *zrobiłbym*, *byłem zmęczony*."""
 
 import re
 from collections.abc import Iterator, Sequence

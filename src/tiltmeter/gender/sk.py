@@ -1,4 +1,4 @@
-"""Rules for the speaker's gender in Slovak: *prišla som*, *bol by som*, *nie som unavený*, *rada*, *sám*."""
+"""The speaker's gender in Slovak: *prišla som*, *bol by som*, *nie som unavený*, *rada*, *sám*."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Rules for the speaker's gender in Serbian. Cyrillic text is transliterated to Latin script, then the Croatian rules (`hr`) apply."""
+"""The speaker's gender in Serbian. Cyrillic text is transliterated to Latin script, then the Croatian rules (`hr`) apply."""
 
 from collections.abc import Iterator, Sequence
 
