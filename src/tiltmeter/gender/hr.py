@@ -1,4 +1,4 @@
-"""The speaker's gender in Croatian, and in Serbian in Latin script: *došla sam*, *bih rekao*, *nisam umorna*, *sama*."""
+"""The speaker's gender in Croatian and in Serbian (Latin script): *došla sam*, *bih rekao*, *nisam umorna*, *sama*."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""The speaker's gender in Serbian. Cyrillic text is transliterated to Latin script, then the Croatian rules (`hr`) apply."""
+"""The speaker's gender in Serbian. Cyrillic text is transliterated to Latin script, then the Croatian rules apply."""
 
 from collections.abc import Iterator, Sequence
 
