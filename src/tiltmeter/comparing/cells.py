@@ -156,7 +156,7 @@ class Cell:
         return build_factors(columns, known)
 
     def get_attributes(self, item: tuple[str, str]) -> dict[str, str]:
-        """Return the attributes of an item, such as bias type and target, but no hidden ones and no translation."""
+        """Return the attributes of an item, such as bias type, but no hidden attributes and no translation."""
         row = self._find_row(item)
         hidden = {ITEM_TRANSLATION, *list_hidden_attributes()}
         names = [name for name in self.attributes.columns if name not in hidden]

@@ -122,8 +122,8 @@ def find_unreliable_cells(
 def _is_about(record: Record, where: Mapping[str, str]) -> bool:
     """Return whether a record decides the verdict on the items that `where` selects.
 
-    If a cell is not interpretable, none of its groups of items is. A contradiction in the results on all items may be
-    absent in a group.
+    If a cell is not interpretable, its groups of items are not interpretable either. A contradiction in the results on
+    all items may be absent in a group.
     """
     if not get_measure(record.measure).decides:
         return False

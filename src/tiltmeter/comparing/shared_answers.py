@@ -39,7 +39,7 @@ def build_shared_answers(
     member: Callable[[Cell], str],
     notes: list[str],
 ) -> SharedAnswers | None:
-    """Return the contributions of shared items; if there are none, append the reason to `notes` and return None.
+    """Return the contributions of shared items; if they are not comparable, add the reason to `notes`, return None.
 
     `where` is the location in the text of a note. `member` returns the name of a cell for a note.
     """
@@ -57,7 +57,10 @@ def build_shared_answers(
     fewest = min(cells, key=lambda cell: len(cell.items(quantity)))
     has_fewest = f"{member(fewest)} has the fewest items ({len(fewest.items(quantity)):,})"
     if not len(items):
-        notes.append(f"Not compared: {quantity.name}, {where}, because all {len(cells)} share no item; {has_fewest}.")
+        notes.append(
+            f"Not compared: {quantity.name}, {where}, because all {len(cells)} results have no item in common; "
+            f"{has_fewest}."
+        )
         return None
     if not first.supports_quantity(quantity, items):
         notes.append(f"Not compared: {quantity.name}, {where}, because it is not defined on the shared items.")

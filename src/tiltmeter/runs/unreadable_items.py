@@ -32,7 +32,7 @@ _PROBED = 100
 
 @dataclass(frozen=True, slots=True)
 class UnreadableItem:
-    """An unreadable item with the reason; `scored` counts its scored tokens, `unknown` those that are unknown."""
+    """An unreadable item with the reason; `scored` counts its scored tokens, `unknown` the unknown ones among them."""
 
     item: str
     reason: str

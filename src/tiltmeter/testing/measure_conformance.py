@@ -71,7 +71,7 @@ def _check_record(require: Require, measure: Measure, record: Record) -> None:
     require(record.n >= 0, f"{label}: n is {record.n}")
     low, high = measure.bounds or (-math.inf, math.inf)
     close = _CLOSE_TO_BOUND * max(1.0, abs(record.value))
-    require(low - close <= record.value <= high + close, f"{label}: {record.value} is out of bounds {measure.bounds}")
+    require(low - close <= record.value <= high + close, f"{label}: {record.value} is outside {measure.bounds}")
     if record.low is None or record.high is None:
         return
     inside = record.low - close <= record.value <= record.high + close
