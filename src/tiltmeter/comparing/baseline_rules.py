@@ -96,14 +96,14 @@ def _select_cells(rule: Rule, cells: Sequence[Cell], is_divided: Callable[[Cell]
 
 
 def _select_same_location(cell: Cell, others: Sequence[Cell]) -> list[Cell]:
-    """From `others`, return the cells with the same benchmark, part and language as `cell`."""
+    """From `others`, return the cells (scores of one model) with the same benchmark, part and language as `cell`."""
     return [other for other in others if other.location == cell.location]
 
 
 def _find_counterpart(
     cell: Cell, others: Sequence[Cell], ours: Sequence[Cell], rule: Rule, across: Sequence[Across]
 ) -> Cell:
-    """Return the cell of the baseline with the same model; if both runs have a single model, the models may differ."""
+    """Return the baseline's scores (a cell) of the same model; if both runs have one model, the models may differ."""
     location = f"{cell.benchmark}/{cell.part}:{cell.language}"
     if not others:
         raise UsageError(
@@ -127,7 +127,7 @@ def _find_counterpart(
 
 
 def _reject_other_tokenizers(cell: Cell, other: Cell, measures: Sequence[str], across: Sequence[Across]) -> None:
-    """Raise an error if the tokenizers of two cells differ and one of `measures` is a mean over tokens."""
+    """Raise an error if the models of two cells have different tokenizers and a measure is a mean over tokens."""
     for quantity in cell.list_quantities():
         if quantity.name in measures and set(list_differing_conditions(cell, other, quantity.measure)) - set(across):
             raise UsageError(explain_incomparable(cell, other, across, quantity.measure))

@@ -179,7 +179,7 @@ class Cell:
         return cast(int, self.scores.index.get_loc(item))
 
     def restrict(self, where: Mapping[str, str]) -> "Cell":
-        """Return a copy of the cell with only the items that have these values of attributes."""
+        """Return a copy of these scores with only the items that have the attribute values in `where`."""
         keep = np.ones(len(self.attributes), dtype=bool)
         for column, value in where.items():
             if column not in self.attributes.columns:
@@ -232,7 +232,7 @@ def _group_texts(result: Result) -> dict[tuple[str, str], pd.DataFrame]:
 
 
 def restrict_cells(cells: Sequence[Cell], where: Mapping[str, str]) -> list[Cell]:
-    """Return copies of the cells with only the items that have these values of attributes.
+    """Return copies of the cells (one model each) with only the items that have the attribute values in `where`.
 
     Raise an error for unknown attributes.
     """
@@ -278,7 +278,7 @@ def _build_tables(run: str, rows: pd.DataFrame, part: str) -> tuple[pd.DataFrame
 
 
 def _build_pooled_cells(cells: Sequence[Cell], records: Iterable[Record]) -> Iterator[Cell]:
-    """Yield a cell with the items of all parts, for each group of parts that the measures of the run pooled.
+    """Yield the scores (a cell) of the items of all parts, for each group of parts that the measures pooled.
 
     Parts are pooled if the run has a record over all parts, for a measure to which single items contribute. Templates
     of GEST are not pooled, because g_s over all templates is a mean of the templates' g_s, not a mean over items.

@@ -1,4 +1,7 @@
-"""Groups of comparable cells. The cells of one group may be averaged, or used in one regression."""
+"""Groups of comparable cells. A cell has the scores of one model on one part of a benchmark in one language.
+
+The cells of one group may be averaged, or used in one regression.
+"""
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -29,7 +32,7 @@ class ComparableCells:
 
 
 def group_comparable(cells: Iterable[Cell], across: Sequence[Across]) -> list[list[Cell]]:
-    """Divide cells into groups of comparable cells; each cell joins the first group with which it is comparable."""
+    """Return groups of comparable cells (one model on one part each); a cell joins the first comparable group."""
     groups: list[list[Cell]] = []
     for cell in cells:
         for alike in groups:
@@ -76,7 +79,7 @@ def _describe_conditions(groups: Sequence[Sequence[Cell]]) -> list[str]:
 
 
 def reject_missing_measures(cells: Sequence[Cell], measures: Sequence[str]) -> None:
-    """Raise an error if no cell can be compared in any of the requested measures."""
+    """Raise an error if no results (cells) can be compared in any of the requested measures."""
     available = {quantity.name: quantity.values.is_mean for cell in cells for quantity in cell.list_quantities()}
     if cells and measures and not set(measures) & set(available):
         possible = ", ".join(name for name, is_mean in available.items() if is_mean)
@@ -84,7 +87,7 @@ def reject_missing_measures(cells: Sequence[Cell], measures: Sequence[str]) -> N
 
 
 def reject_duplicates(cells: Sequence[Cell]) -> None:
-    """Raise an error if two cells have the same model, part and language, because the model would count twice."""
+    """Raise an error if a model was measured twice on a part and language, because it would count twice."""
     seen: dict[tuple[str, str], Cell] = {}
     for cell in cells:
         other = seen.setdefault((cell.model, cell.location), cell)
@@ -95,7 +98,7 @@ def reject_duplicates(cells: Sequence[Cell]) -> None:
 
 
 def list_common_quantities(cells: Sequence[Cell], measures: Sequence[str]) -> list[Quantity]:
-    """Return the measures that all cells have; if `measures` is not empty, only those with these names."""
+    """Return the measures that all cells (one model each) have; if `measures` is not empty, only those."""
     first, *others = cells
     return [
         quantity
@@ -107,7 +110,7 @@ def list_common_quantities(cells: Sequence[Cell], measures: Sequence[str]) -> li
 def find_unreliable_cells(
     runs: Sequence[tuple[str, Result]], where: Mapping[str, str] | None = None
 ) -> dict[tuple[str, ...], Verdict]:
-    """Return a mapping from cell key to verdict, for cells that are contradictory or not interpretable.
+    """Return a mapping from cell key to verdict, for cells whose results are contradictory or not interpretable.
 
     If `where` selects one group of items, the verdicts on this group are used, too.
     """
@@ -135,7 +138,7 @@ def _is_about(record: Record, where: Mapping[str, str]) -> bool:
 def select_reliable_cells(
     cells: Sequence[Cell], quantity: Quantity, unreliable: Mapping[tuple[str, ...], Verdict]
 ) -> list[Cell]:
-    """Return the cells without an unreliable verdict; return all cells if the measure is not about bias."""
+    """Return the cells (one model each) without an unreliable verdict; all, if the measure is not about bias."""
     return [cell for cell in cells if not quantity.measure.is_about_bias or cell.key not in unreliable]
 
 
@@ -145,7 +148,7 @@ def describe_unreliable_cells(
     location: str,
     get_name: Callable[[Cell], str],
 ) -> Iterator[str]:
-    """Yield a note on the cells that are left out because of each kind of verdict; `location` names the data."""
+    """Yield a note on the models that are left out because of each kind of verdict; `location` names the data."""
     dropped = list(cells)
     for kind in UNRELIABLE_KINDS:
         if names := [get_name(cell) for cell in dropped if unreliable[cell.key].kind == kind]:

@@ -49,7 +49,7 @@ def compare(
 
     `by` selects one type of pair: "model", "language", or "any" for pairs that differ in both. `baseline` is a model, a
     language or a run; if it is given, all others are compared only with it. `measures` selects measures by name,
-    `where` selects items by the values of attributes. Cells with different kinds of model, protocols, editions or
+    `where` selects items by the values of attributes. Results with different kinds of model, protocols, editions or
     tokenizers are compared only if `across` allows it. `families` says which tests are corrected together.
     """
     measures = complete_measure_names(measures)
@@ -85,18 +85,18 @@ def compare(
 def compute_differences(
     left: Cell, right: Cell, measures: Sequence[str], across: Sequence[Across] = ()
 ) -> list[Difference]:
-    """Return the differences between two cells with uncorrected p-values; an empty list if they share no items."""
+    """Return the differences between two cells (one model each), uncorrected; an empty list without shared items."""
     return list(_build_differences(left, right, (left, right), measures, across))
 
 
 def list_possible_pairs(cells: Sequence[Cell], by: By | None) -> list[tuple[Cell, Cell]]:
-    """Return the pairs of cells on the same part of a benchmark, including pairs that are not comparable."""
+    """Return the pairs of cells (one model and language each) on the same part, also pairs that are not comparable."""
     wanted = (by,) if by else ("model", "language")
     return [(cell, other) for cell, other in combinations(cells, 2) if _classify_pair(cell, other) in wanted]
 
 
 def _classify_pair(cell: Cell, other: Cell) -> By | None:
-    """Return the type of a pair of cells; None if benchmark or part differ."""
+    """Return the type of a pair of results (cells); None if benchmark or part differ."""
     if (cell.benchmark, cell.part) != (other.benchmark, other.part):
         return None
     if cell.language == other.language:
@@ -193,7 +193,7 @@ def _describe_tokenizers(
 
 
 def _format_subject(left: Cell, right: Cell) -> str:
-    """Return the common properties of two cells as text: benchmark and language, model and benchmark, or benchmark."""
+    """Return the common properties of two sides as text: benchmark and language, model and benchmark, or benchmark."""
     if left.language == right.language:
         return f"{left.benchmark}:{left.language}"
     return f"{left.model} on {left.benchmark}" if left.model == right.model else left.benchmark

@@ -102,7 +102,7 @@ class _GroupQuery:
         return cell.language if self.of_languages else cell.model
 
     def group_cells(self, cells: Sequence[Cell]) -> list[list[ComparableCells]]:
-        """Return the groups of comparable cells for each benchmark and language.
+        """Return the groups of comparable cells (one model each) for each benchmark and language.
 
         If languages are grouped, return the groups for each model instead.
         """

@@ -69,7 +69,7 @@ class PanelQuality:
         ]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the quality of the panel as a dictionary for JSON."""
+        """Return the quality of the items in one measure, part and language as a dictionary for JSON."""
         first = self.panel.cells[0]
         return {
             "benchmark": first.benchmark,
@@ -90,7 +90,7 @@ class PanelQuality:
 
 @dataclass(frozen=True, slots=True)
 class ItemQuality:
-    """The quality of all panels, and the agreement between languages for each benchmark, part and measure."""
+    """The quality of items in each measure, part and language (a panel), and the agreement between languages."""
 
     panels: list[PanelQuality]
     languages: dict[tuple[str, str, str], list[LanguageAgreement]] = field(default_factory=dict)
@@ -111,12 +111,12 @@ class ItemQuality:
         return list(suspects)
 
     def texts(self, quality: PanelQuality) -> Mapping[str, ItemText]:
-        """Return the texts of a panel's items by item id; the mapping is empty if no run has the texts."""
+        """Return a mapping from item id to text for the assessed items; it is empty if no run has the texts."""
         table = next((cell.texts for cell in quality.panel.cells if cell.texts is not None), None)
         return {} if table is None else get_item_texts(table)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the quality of all panels as a dictionary for JSON."""
+        """Return the quality of all items as a dictionary for JSON."""
         return {
             "panels": [quality.to_dict() for quality in self.panels],
             "languages": [
@@ -163,7 +163,7 @@ def _assess_panel(panel: ItemPanel) -> PanelQuality:
 
 
 def _describe_mixed_protocols(panels: Sequence[ItemPanel]) -> list[str]:
-    """Return notes on panels whose models differ in kind or protocol, because this may explain different results."""
+    """Return notes on data whose models differ in kind or protocol, because this may explain different results."""
     notes = {}
     for panel in panels:
         ways = sorted({f"{cell.conditions.kind or 'unknown'} {cell.protocol}" for cell in panel.cells})

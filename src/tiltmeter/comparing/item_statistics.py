@@ -132,7 +132,7 @@ def compute_fisher_interval(correlation: float, n: int) -> Interval | None:
 
 
 def compute_item_statistics(panel: ItemPanel) -> list[ItemStatistics]:
-    """Return the statistics of all items of a panel, in the order of its items."""
+    """Return the statistics of all items of a panel (contributions of items to one measure), in its order."""
     table = panel.contributions
     models, count = table.shape
     weights = panel.compute_weights()
@@ -187,7 +187,7 @@ def find_all_wrong(panel: ItemPanel) -> list[tuple[str, str]]:
 
 
 def compute_language_agreement(panels: Sequence[ItemPanel]) -> Iterator[LanguageAgreement]:
-    """Yield the agreement of each pair of panels with the same benchmark, part and measure and different languages."""
+    """Yield the agreement of each pair of languages; the panels have the same benchmark, part and measure."""
     for one, two in combinations(panels, 2):
         items = one.items[one.items.isin(two.items)]
         if not len(items):

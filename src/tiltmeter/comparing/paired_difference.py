@@ -118,7 +118,7 @@ class PairedDifference:
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """One side of a comparison: its cell, and the label that distinguishes it from the other side."""
+    """One side of a comparison: its scores (`cell`), and the label that distinguishes it from the other side."""
 
     label: str
     cell: Cell

@@ -81,7 +81,7 @@ def _have_same_tokenizer(cells: Sequence[Cell], quantity: Quantity, across: Sequ
 
 
 def _find_shared_items(cells: Sequence[Cell], quantity: Quantity) -> tuple[pd.Index, int]:
-    """Return the sorted items that all cells have, and the number of items that only some cells have."""
+    """Return the sorted items that all results (cells) have, and the number of items that only some have."""
     items = cells[0].items(quantity)
     every = items
     for cell in cells[1:]:

@@ -96,7 +96,7 @@ def ask_chats(
     tell: Callable[[str], None],
     keep_open: bool = False,
 ) -> list[ModelOutput]:
-    """Ask chat models about all portions of a run; stored replies are reused.
+    """Ask chat models about all portions (data set, part, language) of a run; stored replies are reused.
 
     The limits of requests and cost apply to all models together and are checked before the first request. Each model is
     closed when it is finished, unless `keep_open` is set.
@@ -296,7 +296,7 @@ def _store_outcomes(
 
 
 def _note_missing_choices(model: str, entry: _PortionPrompts, table: pd.DataFrame) -> Iterator[str]:
-    """Yield a note if all answers about a portion are refusals or name no option."""
+    """Yield a note if all answers about a portion (data set, part, language) are refusals or name no option."""
     if not table["outcome"].isin([REFUSAL.outcome, UNPARSEABLE.outcome]).all():
         return
     refusals = 100 * float((table["outcome"] == REFUSAL.outcome).mean())
@@ -334,7 +334,7 @@ def _build_prompts(
     options: ChatOptions,
     sampling: SamplingOptions,
 ) -> Iterator[_PortionPrompts]:
-    """Yield the portions with their messages; unsupported portions are recorded in `run`."""
+    """Yield the portions (data set, part, language) with their messages; record unsupported ones in `run`."""
     for portion in portions:
         try:
             choices = _build_choices(portion)
@@ -426,7 +426,7 @@ def _explain_unusable(choice: Choice) -> str | None:
 def _build_tables(
     model: str, entry: _PortionPrompts, replies: dict[bytes, Reply], sampling: SamplingOptions
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return two tables of a portion: the answers and the scores."""
+    """Return two tables of a portion (data set, part, language): the answers and the scores."""
     rows: list[dict[str, Any]] = []
     by_item: dict[str, list[ItemAnswer]] = {}
     for prompt in entry.prompts:

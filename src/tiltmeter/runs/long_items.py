@@ -6,7 +6,7 @@ from tiltmeter.benchmarks.benchmark import PartTrials, SkippedItem
 from tiltmeter.errors import ModelError
 from tiltmeter.runs.portions import Portion
 
-# The maximum share of a portion's items that may be skipped.
+# The maximum share of skipped items in a portion (data set, part and language).
 LARGEST_SHARE = 0.01
 
 

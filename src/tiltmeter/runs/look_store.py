@@ -1,4 +1,4 @@
-"""The store of looks (tests of a model on growing samples of a portion) on disk."""
+"""The store of looks (tests of a model on growing samples of the same items) on disk."""
 
 import json
 from collections.abc import Iterable, Iterator
@@ -27,14 +27,14 @@ _INSERT = "INSERT OR REPLACE INTO looks VALUES (?1, ?2, ?3, checksum_of(CAST(?1 
 
 
 class LookStore(CacheDatabase):
-    """The sizes of the tested samples, for each portion in the order of the tests; one SQLite file for all runs."""
+    """The sizes of the tested samples of each portion, in the order of the tests; one SQLite file for all runs."""
 
     def __init__(self, path: Path | str) -> None:
         remedy = "move it away, or set TILTMETER_CACHE to another folder"
         super().__init__(str(path), _SCHEMA, synchronous="NORMAL", contents="looks", remedy=remedy)
 
     def add(self, portion: str, items: int) -> tuple[int, ...]:
-        """Record a test of a portion with `items` items, and return the numbers of items of the tests before it.
+        """Record a test with `items` items, and return the numbers of items of earlier tests on the same portion.
 
         A repeated test with the same number of items is not recorded again. A read-only file is not changed.
         """

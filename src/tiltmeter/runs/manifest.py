@@ -178,7 +178,7 @@ class Manifest:
     """The manifest of a run.
 
     `request` has the arguments of the run, `asked` the conditions of each measurement, and `refused` the parts that a
-    model does not support. `looks` tell which samples of each portion were tested before. `digests` are SHA-256 hashes
+    model does not support. `looks` tell which samples of the items were tested before. `digests` are SHA-256 hashes
     of the run's files; `is_edited` says whether `manifest.json` was changed after it was written. `other` has the keys
     that this version of Tiltmeter does not know.
     """

@@ -1,4 +1,4 @@
-"""The portions of a run, divided into blocks of items.
+"""The portions (data set, part and language) of a run, divided into blocks of items.
 
 Before a model answers the first question, the questions of all portions are built and checked. Only the questions of
 the first chunk (several blocks) are kept; the others are built again when the model is asked. Therefore memory does not
@@ -40,7 +40,7 @@ _QUESTION_SIZE, _WANTED_SIZE, _TOKEN_SIZE, _TREE_TOKEN_SIZE = 24, 4, 1, 2
 
 @dataclass(slots=True)
 class ItemBlock:
-    """The items of a portion from index `start` to `stop`, with the number and size of their questions.
+    """A block: the items of a portion from index `start` to `stop`, and the number and size of their questions.
 
     `trials` is None if the trials are not kept; they are then built again when the model is asked.
     """
@@ -54,7 +54,7 @@ class ItemBlock:
 
 @dataclass(slots=True)
 class PortionBlocks:
-    """A portion, how a model is asked about it, and the results.
+    """A portion (data set, part and language), how a model is asked about it, and the results.
 
     `unreadable` are the items that the model cannot read, `left_out` the items that are not asked about. `tables` has
     the scores of the blocks and `tokens` their token log-probabilities. `flagged` are the unreadable items with scores,
@@ -86,7 +86,7 @@ class PortionBlocks:
 
 
 def build_portion_blocks(model: Model, prepared: PreparedRun, run: ModelOutput) -> list[PortionBlocks]:
-    """Return the portions with their blocks; parts that the model does not support are added to `run.refused`."""
+    """Return the portions with their blocks of items; parts that the model does not support go to `run.refused`."""
     entries: list[PortionBlocks] = []
     kept = 0
     for portion, benchmark in _split_into_parts(prepared.chosen, model.kinds[0]):
@@ -111,7 +111,7 @@ def collect_question_digests(model: Model, prepared: PreparedRun) -> dict[Kind, 
 
 
 def group_into_chunks(portions: Sequence[PortionBlocks]) -> list[list[tuple[PortionBlocks, ItemBlock]]]:
-    """Group the blocks into chunks that are answered together, in the order of the portions.
+    """Group the blocks of items into chunks that are answered together, in the order of the portions.
 
     The chunks do not depend on which answers are already stored.
     """
@@ -128,7 +128,7 @@ def group_into_chunks(portions: Sequence[PortionBlocks]) -> list[list[tuple[Port
 
 
 def _split_into_parts(chosen: Sequence[Portion], kind: Kind) -> Iterator[tuple[Portion, Benchmark]]:
-    """Yield each portion with its benchmark, once for each part in which the benchmark asks about its items."""
+    """Yield each portion (data set and language) with its benchmark, once for each part of the benchmark."""
     for portion in chosen:
         benchmark = get_benchmark(portion.form)
         for part in portion.split_into_parts(benchmark.parts(kind)):
@@ -138,7 +138,7 @@ def _split_into_parts(chosen: Sequence[Portion], kind: Kind) -> Iterator[tuple[P
 def _build_checked_blocks(
     model: Model, portion: Portion, benchmark: Benchmark, prepared: PreparedRun, kept: int
 ) -> PortionBlocks:
-    """Return the checked blocks of a portion; `kept` is the size of the questions kept for earlier portions."""
+    """Return a portion divided into blocks; `kept` is the size of the questions kept for earlier portions."""
     step = BLOCK_ITEMS if benchmark.item_by_item(portion.items) else max(1, len(portion.items))
     entry: PortionBlocks | None = None
     lengths: dict[str, int] = {}

@@ -104,7 +104,7 @@ def are_chat_models(requested: Sequence[str | AnyModel]) -> bool:
 
 
 def limit_items(portion: Portion, limit: int | None) -> Portion:
-    """Return the portion with at most `limit` items, chosen by a hash of their ids.
+    """Return the portion (data set, part, language) with at most `limit` items, chosen by a hash of their ids.
 
     Therefore a sample has the same items in all languages.
     """

@@ -100,7 +100,7 @@ class TranslationTarget:
         return replace(self, tasks=tuple(tasks))
 
     def list_portions(self) -> list[Portion]:
-        """Return one portion for each task, with the items and the label of the task."""
+        """Return one portion (data set, part, language) for each task, with the items and the label of the task."""
         return [
             replace(task.portion, name=self.benchmark, part=task.part, language=task.direction.label)
             for task in self.tasks
