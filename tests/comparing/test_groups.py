@@ -216,7 +216,7 @@ def test_models_that_were_asked_differently_have_contrasts_of_their_own() -> Non
     (left_out,) = [note for note in comparison.notes if note.startswith("Left out")]
     assert_mentions(left_out, "stereoset:en in SS over all parts", "contradictory: m0, m1")
     assert {d.subject for d in alone.differences} == {"stereoset:en"}
-    assert any(note.startswith("Not averaged or compared together") for note in comparison.notes)
+    assert any(note.startswith("Not averaged or compared in one group") for note in comparison.notes)
     files = [
         {"benchmark": "stereoset", "language": "en", "part": "intrasentence", "files": {"a": digest}} for digest in "12"
     ]

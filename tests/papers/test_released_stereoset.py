@@ -58,7 +58,7 @@ def test_every_number_comes_from_a_pinned_file(key: str) -> None:
         assert recipe is not None
         assert recipe.compute is measure_predictions
         assert recipe.name in pinned
-        assert "released predictions only" in find_source(number, from_models=True).lacking
+        assert "only from released predictions" in find_source(number, from_models=True).lacking
 
 
 @pytest.mark.parametrize(("key", "model"), [("nadeem2021", "ensemble"), ("stereoset-ptbr", "tucano_1b1")])

@@ -113,7 +113,7 @@ def test_every_number_can_be_had_from_a_model_or_says_why_not() -> None:
         "Translation systems",
         "lowercase text",
         "RuBia's perplexities",
-        "released predictions only",
+        "only from released predictions",
         "judgements of native speakers",
     )
     assert len(lacking) == len(reasons)

@@ -26,8 +26,8 @@ from tiltmeter.text_files import read_toml
 AttributeValue = str | bool | int | float
 
 PLAN = "plan.toml"
-# A plan is searched in the folder of a run and in this many folders above it. A matrix has its runs in OUT/MODEL/CELL
-# and its plan in OUT.
+# The number of folders above the folder of a run in which a plan is searched. A matrix (runs of several models) has its
+# runs in OUT/MODEL/CELL and its plan in OUT.
 _LEVELS = 3
 _KEYS = ("name", "revision", "series", "step", "attributes")
 # Minimum similarity at which an unknown key counts as a misspelling of a known key. Other unknown keys are allowed,
@@ -37,7 +37,7 @@ _CLOSE = 0.8
 
 @dataclass(frozen=True, slots=True)
 class DescribedModel:
-    """A model with its attributes. `series` and `step` are its position in a trend, if it has one."""
+    """A model with its attributes. `series` and `step` are its position in a trend, such as a training."""
 
     name: str
     attributes: Mapping[str, AttributeValue] = field(default_factory=dict)
@@ -74,13 +74,13 @@ class ModelAttributes:
         )
 
     def list_unmeasured(self, models: Iterable[str]) -> list[str]:
-        """Return the names of models in the files that are not in `models`, the measured ones; they may be misspelt."""
+        """Return the names of models in the files that are not among the measured `models`; they may be misspelt."""
         measured = set(models)
         return [name for name in self.models if name not in measured]
 
 
 def read_attributes(path: Path) -> ModelAttributes:
-    """Read the models of a plan, or of another TOML file with [[models]]."""
+    """Read the attributes of models from a plan (plan.toml) or another TOML file with [[models]]."""
     tables = read_toml(path).get("models")
     if not isinstance(tables, list) or not tables or not all(isinstance(table, dict) for table in tables):
         raise DataError(f'{path} has no [[models]] table; add one with [[models]] and name = "…".')
@@ -89,7 +89,7 @@ def read_attributes(path: Path) -> ModelAttributes:
         model = _parse_model(f"{path}, model {number}", table)
         if models.setdefault(model.name, model) != model:
             raise DataError(
-                f"{path} describes {model.name} twice, with different attributes, series or steps; delete one."
+                f"{path} describes {model.name} twice, with different attributes, series or steps; delete one of them."
             )
     return ModelAttributes(models, (path,))
 
@@ -107,14 +107,14 @@ def find_run_attributes(folders: Iterable[Path], given: Path | None = None) -> M
             if models.setdefault(name, model) != model:
                 raise DataError(
                     f"{named_in[name]} and {path} describe {name} with different attributes, series or steps; make "
-                    "them equal, or name one of them with --attributes."
+                    "them equal, or select one of the files with --attributes."
                 )
             named_in.setdefault(name, path)
     return ModelAttributes(models, tuple(plans))
 
 
 def get_language_attributes(code: str) -> dict[str, str]:
-    """Return the name and the known attributes of a language.
+    """Return the attributes of a language as a mapping from attribute to value; `language` is its name.
 
     >>> get_language_attributes("de")["script"], get_language_attributes("tlh")
     ('Latin', {'language': 'tlh'})

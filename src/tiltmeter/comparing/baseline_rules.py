@@ -24,7 +24,7 @@ _RUN, _BASELINE = "the run", "the baseline"
 def judge_against_baseline(
     rule: Rule, result: Result, baseline: Result, lenient: bool, across: Sequence[Across] = ()
 ) -> Iterator[RuleVerdict]:
-    """Yield the verdicts of a rule on a run: whether it is farther from the ideal than the baseline, paired by item."""
+    """Yield the verdicts of a rule: whether the run is farther from the ideal than the baseline on the same items."""
     runs = ((_RUN, result), (_BASELINE, baseline))
     both = build_all_cells(runs)
     ours, theirs = ([cell for cell in both if cell.run == name] for name, _ in runs)
@@ -63,7 +63,7 @@ def judge_against_baseline(
 
 
 def _find_divided_data(rule: Rule, result: Result) -> set[tuple[str, ...]]:
-    """Return model, benchmark, language and protocol of the data that a rule judges part by part."""
+    """Return the keys (model, benchmark, language, protocol) of the data that a rule judges part by part."""
     divided = find_divided_rows(result.records)
     return {key[:-2] for key in divided if key[-2] == rule.view and rule.group in (key[-1], EVERY)}
 
@@ -73,7 +73,7 @@ def _get_data_key(cell: Cell) -> tuple[str, ...]:
 
 
 def _select_cells(rule: Rule, cells: Sequence[Cell], is_divided: Callable[[Cell], bool]) -> list[Cell]:
-    """Return the cells to which a rule applies.
+    """Return the cells (each has the scores of one model on one part and language) to which a rule applies.
 
     A rule without a part applies to the pooled parts, or to the single parts if the pooled parts are judged part by
     part (`is_divided`).
@@ -97,18 +97,18 @@ def _select_cells(rule: Rule, cells: Sequence[Cell], is_divided: Callable[[Cell]
 
 
 def _select_same_location(cell: Cell, others: Sequence[Cell]) -> list[Cell]:
-    """From `others`, return the cells with the same benchmark, part and language as `cell`."""
+    """From `others`, return the cells (scores of one model) with the same benchmark, part and language as `cell`."""
     return [other for other in others if other.location == cell.location]
 
 
 def _find_counterpart(
     cell: Cell, others: Sequence[Cell], ours: Sequence[Cell], rule: Rule, across: Sequence[Across]
 ) -> Cell:
-    """Return the cell of the baseline with the same model; if both runs have a single model, the models may differ."""
+    """Return the baseline's scores (a cell) of the same model; if both runs have one model, the models may differ."""
     location = f"{cell.benchmark}/{cell.part}:{cell.language}"
     if not others:
         raise UsageError(
-            f"The baseline has no scores on {location}, so {str(rule)!r} cannot be checked; run it on the same items."
+            f"The baseline has no scores on {location}, so {str(rule)!r} cannot be checked; run both on the same data."
         )
     same = [other for other in others if other.model == cell.model]
     if not same and len({other.model for other in others}) == 1 and len({own.model for own in ours}) == 1:
@@ -116,7 +116,7 @@ def _find_counterpart(
     if not same:
         models = ", ".join(dict.fromkeys(other.model for other in others))
         raise UsageError(
-            f"The baseline has no model {cell.model} on {location}, and several others ({models}); use runs with one "
+            f"The baseline has no model {cell.model} on {location}, but several others ({models}); use runs with one "
             "model each, or with the same names."
         )
     alike = [other for other in same if not set(list_differing_conditions(cell, other)) - set(across)]
@@ -128,7 +128,7 @@ def _find_counterpart(
 
 
 def _reject_other_tokenizers(cell: Cell, other: Cell, measures: Sequence[str], across: Sequence[Across]) -> None:
-    """Raise an error if the tokenizers of two cells differ and one of the measures is a mean over tokens."""
+    """Raise an error if the models of two cells have different tokenizers and a measure is a mean over tokens."""
     for quantity in cell.list_quantities():
         if quantity.name in measures and set(list_differing_conditions(cell, other, quantity.measure)) - set(across):
             raise UsageError(explain_incomparable(cell, other, across, quantity.measure))
@@ -177,7 +177,7 @@ def _judge_difference(
     error = 0.0 if contrast.test == "identical" else contrast.standard_error
     tolerance = RuleTolerance(None, rule.limit, error, contrast.df)
     group = "".join(f", {name} {value}" for name, value in where.items())
-    same = "the two gave the same answers" * (contrast.test == "identical")
+    same = "the run and the baseline gave the same answers" * (contrast.test == "identical")
     return judge_value(
         rule,
         cell.model,
@@ -196,9 +196,9 @@ def _judge_difference(
 
 
 def _find_unreliable_verdict(difference: Difference) -> Verdict | None:
-    """Return the verdict because of which a difference passes no rule, or None."""
+    """Return the unreliable verdict that makes a difference fail every rule; None if there is none."""
     if difference.doubts:
         return Verdict("not interpretable", reason="; ".join(difference.doubts))
-    # A contradiction between two measures of one part does not concern a rule about one of them.
+    # If two measures of one part contradict each other, a rule about one of them can still be judged.
     is_pooled = difference.part == OVERALL
     return Verdict("contradictory", reason=difference.contradiction) if difference.contradiction and is_pooled else None

@@ -33,10 +33,11 @@ _SCORE_COLUMNS = {*KEY_COLUMNS, "item", "candidate", "role", "score"}
 class Cell:
     """The scores of one model on one part of a benchmark in one language, under one protocol.
 
-    `scores` has a row for each item, indexed by part and id, and a column for each role. `attributes` has a row for
-    each item and a column for each attribute (bias type, target, stereotype). `data` are the files of the data set.
-    `module` is the name of the measure module; it may be empty. `texts` is the table with the texts of the items, if
-    the run has one. `fixed` are the attributes of factors over which results do not generalise (option `--fixed`).
+    `scores` has a row for each item, indexed by part and id, and a column for each role (such as stereotype and
+    anti-stereotype). `attributes` has a row for each item and a column for each attribute (bias type, target,
+    stereotype). `data` are the files of the data set. `module` is the name of the measure module; it may be empty.
+    `texts` is the table with the texts of the items, if the run has one. `fixed` are the attributes of factors over
+    which results do not generalise (option `--fixed`).
     """
 
     run: str
@@ -70,7 +71,7 @@ class Cell:
         return self.run, self.model, self.benchmark, self.part, self.language, self.protocol
 
     def list_quantities(self) -> list[Quantity]:
-        """Return the measures in which the cell can be compared with other cells."""
+        """Return the measures that are computed item by item, in which the cell can be compared with other cells."""
         if not self.module:
             return []
         return list_comparable_quantities(self.module, self.scores.columns, self.attributes.columns)
@@ -82,13 +83,13 @@ class Cell:
         return self.scores.index[self.scores[list(quantity.values.roles)].notna().all(axis=1)]
 
     def values(self, quantity: Quantity, items: pd.Index) -> Floats:
-        """Return the contributions of items to a measure: a row for each mean in it, a column for each item."""
+        """Return the contributions of items to a measure: one row for each mean of the measure, one column per item."""
         return quantity.values.contributions(
             self._get_role_scores(quantity, items) | self._get_numbers(quantity, items)
         )
 
     def _get_role_scores(self, quantity: Quantity, items: pd.Index) -> dict[str, Floats]:
-        """Return an array with the scores of items for each role; raise an error if a score is not finite."""
+        """Return a mapping from role to the scores of items; raise an error if a score is not finite."""
         roles = {role: self.scores[role].loc[items].to_numpy(dtype=float) for role in quantity.values.roles}
         for role, scores in roles.items():
             bad = ~np.isfinite(scores)
@@ -101,7 +102,7 @@ class Cell:
         return roles
 
     def _get_numbers(self, quantity: Quantity, items: pd.Index) -> dict[str, Floats]:
-        """Return the numeric attributes of items that a measure needs; raise an error if a value is not a number."""
+        """Return a mapping from numeric attribute to the values of items; raise an error if a value is no number."""
         columns = {}
         for name in quantity.values.number_columns:
             numbers = pd.to_numeric(self.attributes[name].loc[items], errors="coerce")
@@ -115,7 +116,7 @@ class Cell:
         return columns
 
     def find_item_scale(self) -> ItemScale | None:
-        """Return the scale by which items are sorted, or None if no measure defines one."""
+        """Return the scale by which items are sorted from anti-stereotypical to stereotypical; None if undefined."""
         if not self.module:
             return None
         return find_module_scale(self.module, self.scores.columns, self.attributes.columns)
@@ -137,13 +138,13 @@ class Cell:
         return quantity.compute_directions(columns, len(items))
 
     def labels(self, quantity: Quantity, items: pd.Index) -> Labels | None:
-        """Return the stratum of each item; None if the measure does not weight items by stratum."""
+        """Return the stratum of each item (such as its stereotype); None if the measure does not weight strata."""
         if quantity.values.weigh is None:
             return None
         return self.attributes[quantity.values.columns[0]].loc[items].to_numpy(dtype=object)
 
     def sides(self, quantity: Quantity, items: pd.Index) -> Labels | None:
-        """Return the side of each item's stratum; None if the measure or the items have no sides."""
+        """Return the side of each item's stratum (such as women or men); None if the measure or items have none."""
         name = quantity.values.sides
         return self.attributes[name].loc[items].to_numpy(dtype=object) if name in self.attributes.columns else None
 
@@ -152,13 +153,13 @@ class Cell:
         return quantity.values.is_defined(self.labels(quantity, items), self.sides(quantity, items))
 
     def factors(self, quantity: Quantity, items: pd.Index) -> Factors | None:
-        """Return the factors that items share in this measure; None if they share none."""
+        """Return the factors that items share, such as a template, for clustered errors; None if they share none."""
         known = [name for name in quantity.values.factors if name in self.attributes.columns and name not in self.fixed]
         columns = {name: self.attributes[name].loc[items].to_numpy(dtype=object) for name in known}
         return build_factors(columns, known)
 
     def get_attributes(self, item: tuple[str, str]) -> dict[str, str]:
-        """Return the attributes of an item, such as bias type and target, except its translation and hidden ones."""
+        """Return the attributes of an item, such as bias type, but no hidden attributes and no translation."""
         row = self._find_row(item)
         hidden = {ITEM_TRANSLATION, *list_hidden_attributes()}
         names = [name for name in self.attributes.columns if name not in hidden]
@@ -181,7 +182,7 @@ class Cell:
         return cast(int, self.scores.index.get_loc(item))
 
     def restrict(self, where: Mapping[str, str]) -> "Cell":
-        """Return a copy of the cell with only the items that have these values of attributes."""
+        """Return a copy of these scores with only the items that have the attribute values in `where`."""
         keep = np.ones(len(self.attributes), dtype=bool)
         for column, value in where.items():
             if column not in self.attributes.columns:
@@ -219,7 +220,7 @@ def list_common_fixed_factors(runs: Iterable[tuple[str, Result]]) -> list[str]:
 
 
 def build_cells(run: str, result: Result) -> list[Cell]:
-    """Return the cells of a run, followed by the cells of its pooled parts."""
+    """Return the cells of a run: one for each model, part and language, then one for each group of pooled parts."""
     cells = []
     fixed = list_fixed_columns(result.manifest.statistics.fixed)
     reject_missing_packages(result.manifest)
@@ -240,7 +241,7 @@ def build_cells(run: str, result: Result) -> list[Cell]:
 
 
 def _group_texts(result: Result) -> dict[tuple[str, str], pd.DataFrame]:
-    """Return a table of items for each pair of benchmark and language."""
+    """Return a mapping from (benchmark, language) to the table with the texts of the items."""
     if result.texts is None:
         return {}
     groups = result.texts.groupby(["benchmark", "language"], sort=False)
@@ -248,7 +249,7 @@ def _group_texts(result: Result) -> dict[tuple[str, str], pd.DataFrame]:
 
 
 def restrict_cells(cells: Sequence[Cell], where: Mapping[str, str]) -> list[Cell]:
-    """Return copies of the cells with only the items that have these values of attributes.
+    """Return copies of the cells (one model each) with only the items that have the attribute values in `where`.
 
     Raise an error for unknown attributes.
     """
@@ -294,7 +295,7 @@ def _build_tables(run: str, rows: pd.DataFrame, part: str) -> tuple[pd.DataFrame
 
 
 def _build_pooled_cells(cells: Sequence[Cell], records: Iterable[Record]) -> Iterator[Cell]:
-    """Yield a cell with the items of all parts, for each group of parts that the measures of the run pooled.
+    """Yield the scores (a cell) of the items of all parts, for each group of parts that the measures pooled.
 
     Parts are pooled if the run has a record over all parts, for a measure to which single items contribute. Templates
     of GEST are not pooled, because g_s over all templates is a mean of the templates' g_s, not a mean over items.

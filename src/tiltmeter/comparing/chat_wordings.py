@@ -16,7 +16,7 @@ _REFUSAL = "refusal"
 
 
 def split_by_wording(result: Result) -> Iterator[tuple[str, Result]]:
-    """Yield each wording with the result of the run as if all instructions had this wording."""
+    """Yield the name of each wording, and the result computed from only the answers to this wording."""
     answers = result.answers
     if answers is None or answers["wording"].nunique() < 2:
         return

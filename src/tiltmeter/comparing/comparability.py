@@ -1,4 +1,4 @@
-"""Comparability of cells.
+"""Comparability of cells. A cell has the scores of one model on one part of a benchmark in one language.
 
 By default, two cells are comparable if they have the same answer type, kind of model, protocol and data. The option
 `--across` also allows comparisons of:
@@ -21,7 +21,7 @@ from tiltmeter.models.model_protocol import CHAT_TEMPLATE
 
 Across = Literal["kinds", "protocols", "editions", "tokenizers"]
 ACROSS: tuple[Across, ...] = get_args(Across)
-# A difference between cells that no value of `--across` allows: likelihoods against answers to prompts.
+# A difference between two results that no value of `--across` allows: likelihoods against answers to prompts.
 PROMPTING = "prompting"
 
 _WHY = {
@@ -35,7 +35,7 @@ _UNKNOWN_KIND = "models of unknown kind ({}; {}), whose scores may be different 
 
 
 def list_differing_conditions(cell: Cell, other: Cell, measure: Measure | None = None) -> list[str]:
-    """Return the conditions in which two cells differ; tokenizers count only if `measure` is a mean over tokens."""
+    """Return the conditions in which two results differ; tokenizers count only if `measure` is a mean over tokens."""
     ours, theirs = cell.conditions, other.conditions
     respects = []
     if ("prompted" in ours.family) != ("prompted" in theirs.family):
@@ -58,7 +58,7 @@ def list_differing_conditions(cell: Cell, other: Cell, measure: Measure | None =
 
 
 def explain_incomparable(cell: Cell, other: Cell, across: Sequence[str], measure: Measure | None = None) -> str:
-    """Return a sentence that explains why two cells are not compared, with the option that allows the comparison."""
+    """Return a sentence that explains why two results are not compared, with the option that allows it."""
     reason, lacking = find_incomparable_reason(cell, other, across, measure)
     options = " ".join(f"--across {name}" for name in lacking)
     return f"{reason} To compare them anyway, add {options}." if lacking else reason
@@ -67,7 +67,7 @@ def explain_incomparable(cell: Cell, other: Cell, across: Sequence[str], measure
 def find_incomparable_reason(
     cell: Cell, other: Cell, across: Sequence[str], measure: Measure | None = None
 ) -> tuple[str, tuple[Across, ...]]:
-    """Return why two cells are not compared, and the values of `across` that would allow the comparison, if any."""
+    """Return why two results are not compared, and the values of `across` that would allow it, if any."""
     lacking = [name for name in list_differing_conditions(cell, other, measure) if name not in across]
     reasons = " and ".join(_format_reason(name, cell, other, measure) for name in lacking)
     both = f"{cell} and {other}" if str(cell) != str(other) else f"{cell} in {cell.run} and in {other.run}"

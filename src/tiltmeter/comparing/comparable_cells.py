@@ -1,4 +1,7 @@
-"""Groups of comparable cells. The cells of one group may be averaged, or used in one regression."""
+"""Groups of comparable cells. A cell has the scores of one model on one part of a benchmark in one language.
+
+The cells of one group may be averaged, or used in one regression.
+"""
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,7 +17,7 @@ from tiltmeter.runs.result import Result
 
 @dataclass(frozen=True, slots=True)
 class ComparableCells:
-    """Cells of one subject and part that are comparable with each other.
+    """Cells of one part and subject (such as a benchmark in one language) that are comparable with each other.
 
     `conditions` describes how the cells were measured. It is empty unless the subject has other cells that were
     measured in another way.
@@ -24,12 +27,12 @@ class ComparableCells:
     cells: list[Cell]
 
     def qualify_subject(self, subject: str) -> str:
-        """Append the conditions to the subject, if there are any."""
+        """Return the subject, followed by the conditions in parentheses if there are any."""
         return f"{subject} ({self.conditions})" if self.conditions else subject
 
 
 def group_comparable(cells: Iterable[Cell], across: Sequence[Across]) -> list[list[Cell]]:
-    """Divide cells into groups of comparable cells; each cell joins the first group with which it is comparable."""
+    """Return groups of comparable cells (one model on one part each); a cell joins the first comparable group."""
     groups: list[list[Cell]] = []
     for cell in cells:
         for alike in groups:
@@ -64,7 +67,7 @@ def group_comparable_cells(
 
 
 def _describe_conditions(groups: Sequence[Sequence[Cell]]) -> list[str]:
-    """Describe the conditions of each group; add the name of its first run if another group has equal conditions."""
+    """Return the conditions of each group as text, with the name of its first run if two texts would be equal."""
     texts = []
     for first, *_ in groups:
         prompted = "prompted" if "prompted" in first.conditions.family else None
@@ -76,15 +79,15 @@ def _describe_conditions(groups: Sequence[Sequence[Cell]]) -> list[str]:
 
 
 def reject_missing_measures(cells: Sequence[Cell], measures: Sequence[str]) -> None:
-    """Raise an error for a measure in which no cell can be compared."""
+    """Raise an error if no results (cells) can be compared in any of the requested measures."""
     available = {quantity.name: quantity.values.is_mean for cell in cells for quantity in cell.list_quantities()}
     if cells and measures and not set(measures) & set(available):
         possible = ", ".join(name for name, is_mean in available.items() if is_mean)
-        raise UsageError(f"The runs cannot be compared in {', '.join(measures)}; the measures are {possible}.")
+        raise UsageError(f"The runs cannot be compared in {', '.join(measures)}; use one of the measures {possible}.")
 
 
 def reject_duplicates(cells: Sequence[Cell]) -> None:
-    """Raise an error if two cells have the same model, part and language, because the model would count twice."""
+    """Raise an error if a model was measured twice on a part and language, because it would count twice."""
     seen: dict[tuple[str, str], Cell] = {}
     for cell in cells:
         other = seen.setdefault((cell.model, cell.location), cell)
@@ -95,7 +98,7 @@ def reject_duplicates(cells: Sequence[Cell]) -> None:
 
 
 def list_common_quantities(cells: Sequence[Cell], measures: Sequence[str]) -> list[Quantity]:
-    """Return the measures that all cells have; if `measures` is not empty, only those with these names."""
+    """Return the measures that all cells (one model each) have; if `measures` is not empty, only those."""
     first, *others = cells
     return [
         quantity
@@ -107,7 +110,7 @@ def list_common_quantities(cells: Sequence[Cell], measures: Sequence[str]) -> li
 def find_unreliable_cells(
     runs: Sequence[tuple[str, Result]], where: Mapping[str, str] | None = None
 ) -> dict[tuple[str, ...], Verdict]:
-    """Return the verdicts on cells whose values cannot be ordered, by cell key; other cells are not included.
+    """Return a mapping from cell key to verdict, for cells whose results are contradictory or not interpretable.
 
     If `where` selects one group of items, the verdicts on this group are used, too.
     """
@@ -122,8 +125,8 @@ def find_unreliable_cells(
 def _is_about(record: Record, where: Mapping[str, str]) -> bool:
     """Return whether a record decides the verdict on the items that `where` selects.
 
-    A cell that is not interpretable is so in all its groups. A contradiction between all items need not be one in a
-    group.
+    If a cell is not interpretable, its groups of items are not interpretable either. A contradiction in the results on
+    all items may be absent in a group.
     """
     if not get_measure(record.measure).decides:
         return False
@@ -135,7 +138,7 @@ def _is_about(record: Record, where: Mapping[str, str]) -> bool:
 def select_reliable_cells(
     cells: Sequence[Cell], quantity: Quantity, unreliable: Mapping[tuple[str, ...], Verdict]
 ) -> list[Cell]:
-    """Return the cells whose values in a measure can be ordered and averaged; all, if the measure is not about bias."""
+    """Return the cells (one model each) without an unreliable verdict; all, if the measure is not about bias."""
     return [cell for cell in cells if not quantity.measure.is_about_bias or cell.key not in unreliable]
 
 
@@ -145,8 +148,8 @@ def describe_unreliable_cells(
     location: str,
     get_name: Callable[[Cell], str],
 ) -> Iterator[str]:
-    """Yield a note for each kind of verdict because of which cells are left out; `location` says from what."""
+    """Yield a note on the models that are left out because of each kind of verdict; `location` names the data."""
     dropped = list(cells)
     for kind in UNRELIABLE_KINDS:
         if names := [get_name(cell) for cell in dropped if unreliable[cell.key].kind == kind]:
-            yield f"Left out {location}, because {kind}: {shorten_names(names)}."
+            yield f"Left out {location}, because their results are {kind}: {shorten_names(names)}."

@@ -51,7 +51,7 @@ def compare(
 
     `by` selects one type of pair: "model", "language", or "any" for pairs that differ in both. `baseline` is a model, a
     language or a run; if it is given, all others are compared only with it. `measures` selects measures by name,
-    `where` selects items by the values of attributes. Cells with different kinds of model, protocols, editions or
+    `where` selects items by the values of attributes. Results with different kinds of model, protocols, editions or
     tokenizers are compared only if `across` allows it. `families` says which tests are corrected together.
     """
     measures = complete_measure_names(measures)
@@ -88,18 +88,18 @@ def compare(
 def compute_differences(
     left: Cell, right: Cell, measures: Sequence[str], across: Sequence[Across] = ()
 ) -> list[Difference]:
-    """Return the differences between two cells with uncorrected p-values; an empty list if they share no items."""
+    """Return the differences between two cells (one model each), uncorrected; an empty list without shared items."""
     return list(_build_differences(left, right, (left, right), measures, across))
 
 
 def list_possible_pairs(cells: Sequence[Cell], by: By | None) -> list[tuple[Cell, Cell]]:
-    """Return the pairs of cells on the same part of a benchmark, including incomparable ones."""
+    """Return the pairs of cells (one model and language each) on the same part, also pairs that are not comparable."""
     wanted = (by,) if by else ("model", "language")
     return [(cell, other) for cell, other in combinations(cells, 2) if _classify_pair(cell, other) in wanted]
 
 
 def _classify_pair(cell: Cell, other: Cell) -> By | None:
-    """Return the type of a pair of cells; None if benchmark or part differ."""
+    """Return the type of a pair of results (cells); None if benchmark or part differ."""
     if (cell.benchmark, cell.part) != (other.benchmark, other.part):
         return None
     if cell.language == other.language:
@@ -196,7 +196,7 @@ def _describe_tokenizers(
 
 
 def _format_subject(left: Cell, right: Cell) -> str:
-    """Return the common properties of two cells as text: benchmark and language, model and benchmark, or benchmark."""
+    """Return the common properties of two sides as text: benchmark and language, model and benchmark, or benchmark."""
     if left.language == right.language:
         return f"{left.benchmark}:{left.language}"
     return f"{left.model} on {left.benchmark}" if left.model == right.model else left.benchmark
@@ -257,7 +257,7 @@ def _describe_omitted_items(differences: Sequence[Difference]) -> Iterator[str]:
     left_out = [d for d in differences if d.only_left or d.only_right]
     for d in {(d.subject, d.part, d.left.label, d.right.label): d for d in left_out}.values():
         counts = " and ".join(
-            f"{count:,} that only {side.label} has"
+            f"{count:,} items that only {side.label} has"
             for count, side in ((d.only_left, d.left), (d.only_right, d.right))
             if count
         )
@@ -280,7 +280,7 @@ def _reject_unknown_baseline(cells: Sequence[Cell], baseline: str) -> None:
     names = list(dict.fromkeys(name for cell in cells for name in (cell.model, cell.language, cell.run)))
     if baseline not in names:
         raise UsageError(
-            f"The baseline {baseline!r} is no model, language or run here{suggest_name(baseline, names)}; "
+            f"The baseline {baseline!r} is no model, language or run in the data{suggest_name(baseline, names)}; "
             f"use one of {', '.join(names)}."
         )
 
@@ -298,7 +298,7 @@ def _explain_missing_pairs(cells: Sequence[Cell], by: By | None, baseline: str |
     if others:
         wanted = f"--by {by}" if by else "the default comparison"
         return f"{content}, and no two of them are a pair for {wanted}; use --by {others[0]}."
-    return f"{content}, and no two of them on the same benchmark and part; run them on the same one."
+    return f"{content}, and no two of them on the same benchmark and part; measure all models on the same data."
 
 
 def _explain_missing_differences(

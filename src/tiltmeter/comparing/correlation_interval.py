@@ -17,9 +17,9 @@ _HIGHEST = 0.999999
 def compute_correlation_interval(left: Floats, right: Floats, factors: Factors | None = None) -> Interval | None:
     """Return the interval of the correlation of two arrays; `factors` are what the items share.
 
-    The interval is computed on Fisher's scale. Its standard error is the largest of that for independent items and of
-    one for each factor, by the jackknife that leaves out one cluster at a time. None if there are fewer than five items
-    or clusters, or if an array does not vary.
+    The interval is computed on Fisher's scale. Its standard error is the largest of several: one for independent items,
+    and one for each factor, from the jackknife that leaves out one cluster at a time. Return None if there are fewer
+    than five items or clusters, or if an array does not vary.
 
     >>> left, right = np.arange(28.0), np.tile([0.0, 3.0, 1.0, 2.0], 7)
     >>> low, high = compute_correlation_interval(left, right)

@@ -1,4 +1,4 @@
-"""Checks of a run against rules."""
+"""Checks of a run against rules, such as a maximum for a measure."""
 
 from collections.abc import Sequence
 
@@ -17,7 +17,7 @@ from tiltmeter.measures.records import OVERALL, Record
 from tiltmeter.runs.result import Result
 from tiltmeter.runs.sample_notes import describe_sample
 
-JUDGED_BY_PART = "judged separately: the parts contradict each other, or one of them cannot be interpreted"
+JUDGED_BY_PART = "judged separately, because the parts contradict each other or one of them is not interpretable"
 
 
 def check(
@@ -92,7 +92,7 @@ def _judge_record(rule: Rule, record: Record, result: Result, lenient: bool) -> 
         tolerance = compute_tolerance(rule, measure.ideal, error, record.df or record.n - 1, ratio=measure.ratio)
         even, needed = tolerance.passes(lenient), tolerance.needed(record.n, lenient)
     unreliable = find_unreliable_verdict(record, result.records)
-    # Two measures of one part that contradict each other are still two measures: the rule is about one of them.
+    # If two measures of one part contradict each other, a rule about one of them can still be judged.
     fails = unreliable is not None and (record.part == OVERALL or unreliable.kind == "not interpretable")
     divided = (
         record.part != OVERALL and rule.part is None and get_pooling_key(record) in find_divided_rows(result.records)
@@ -102,7 +102,7 @@ def _judge_record(rule: Rule, record: Record, result: Result, lenient: bool) -> 
     if rule.distance:
         if record.ideal is None:
             raise UsageError(
-                f"The rule {rule.text!r} contains the word distance, but {record.measure} has no ideal value."
+                f"The rule {rule.text!r} has the word distance, but {record.measure} has no ideal value; delete it."
             )
         ends = _fold_interval(ends, record.ideal) if ends else None
         value, quantity = abs(value - record.ideal), f"distance of {quantity} from {record.ideal:g}"

@@ -19,8 +19,8 @@ _KEYS = (*_KINDS, "baseline", "lenient")
 class GateConfig:
     """The rules in a file.
 
-    `baseline` is the path of the run with which a run is compared. `lenient` is explained in `gate_verdict`. Both are
-    None if the file does not set them.
+    `baseline` is the path of the run with which the checked run is compared. With `lenient`, a rule fails only if the
+    whole interval violates it. Both are None if the file does not set them.
     """
 
     rules: list[Rule]
@@ -68,6 +68,6 @@ def _get_shared_value(path: Path, tables: list[dict[str, Any]], key: str, type_:
             raise UsageError(f"{path}: {key} is {value!r}; it must be {'a text' if type_ is str else 'true or false'}.")
         if value != values[0]:
             raise UsageError(
-                f"{path}: {key} has two values, {values[0]!r} and {value!r}, but applies to the whole file; delete one."
+                f"{path}: {key} has two values, {values[0]!r} and {value!r}, but it applies to all rules; delete one."
             )
     return values[0] if values else None

@@ -53,7 +53,7 @@ class Rule:
 
 
 def parse_rule(kind: RuleKind, text: str) -> Rule:
-    """Parse a rule.
+    """Return the rule that a text states; raise a UsageError if the text does not follow the syntax.
 
     >>> rule = parse_rule("max", "stereoset/intrasentence:de.SS[bias_type=gender] distance 5")
     >>> rule.benchmark, rule.part, rule.languages, rule.measure, rule.group, rule.distance, rule.limit

@@ -68,7 +68,7 @@ def judge_value(
     unreliable: Verdict | None = None,
     note: str = "",
 ) -> RuleVerdict:
-    """Judge a value by a rule; if there is no interval (`ends`), the value itself is compared with the limit.
+    """Return the verdict of a rule on a value; without an interval (`ends`), the value is compared with the limit.
 
     `unreliable` is the verdict on a value that passes no rule; its kind is the outcome.
     """

@@ -28,7 +28,7 @@ class GroupDifference(PairedDifference):
     """The difference of two groups on the items that all members share.
 
     `left_out` is the number of items that only some members have; `members` is "models" or "languages". `over_members`
-    is the inference for members like these; it is None if a group has fewer than FEWEST_MEMBERS members.
+    is the interval and test for other members like these; it is None if a group has fewer than FEWEST_MEMBERS members.
     """
 
     left: Group
@@ -75,7 +75,7 @@ class GroupDifference(PairedDifference):
 
 
 def build_members_row(over: MemberInference | None) -> dict[str, float | None]:
-    """Return the table columns for the inference over members: the interval and the p-value."""
+    """Return the table columns with the interval and the p-value for other models or languages like the members."""
     return {
         "low over members": over.low if over else None,
         "high over members": over.high if over else None,
@@ -89,7 +89,7 @@ class GroupComparison(DifferenceTable[GroupDifference]):
 
 
 def correct_member_tests(differences: Sequence[GroupDifference], families: Families = PORTION) -> list[GroupDifference]:
-    """Correct the p-values over members by Holm's method, in the test families of `correct_test_families`.
+    """Correct the p-values of `over_members` by Holm's method, in the test families of `correct_test_families`.
 
     A family has fewer p-values over members than differences if some differences have too few members. The corrected
     p-value over members is never smaller than the corrected p-value of the same difference for these members.

@@ -2,7 +2,7 @@
 
 For each item, the mean over the members of one group is paired with the mean over the members of the other group. The
 first interval and test are for these members; only the items are a sample. If both groups have at least five members,
-there is a second interval for members like these; both members and items are samples (`measures.crossed_effects`).
+there is a second interval for other members; both members and items are samples (`measures.crossed_effects`).
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -104,7 +104,7 @@ class _GroupQuery:
         return cell.language if self.of_languages else cell.model
 
     def group_cells(self, cells: Sequence[Cell]) -> list[list[ComparableCells]]:
-        """Return the groups of comparable cells for each benchmark and language.
+        """Return the groups of comparable cells (one model each) for each benchmark and language.
 
         If languages are grouped, return the groups for each model instead.
         """
@@ -118,14 +118,14 @@ class _GroupQuery:
             dict.fromkeys(self.get_member(cell) for cell in cells if self.get_member(cell) not in self.values)
         )
         if unknown:
-            notes.append(f"Left out, because {self.attribute} is not given: {shorten_names(unknown)}.")
+            notes.append(f"Left out, because the attribute {self.attribute} is not given: {shorten_names(unknown)}.")
         for place in self.group_cells(cells):
             for alike in place:
                 reject_duplicates(alike.cells)
                 yield from self._build_contrasts(alike, notes)
             if len(place) > 1:
                 one, other = place[0].cells[0], place[1].cells[0]
-                notes.append(f"Not averaged or compared together: {explain_incomparable(one, other, self.across)}")
+                notes.append(f"Not averaged or compared in one group: {explain_incomparable(one, other, self.across)}")
 
     def _build_contrasts(self, alike: ComparableCells, notes: list[str]) -> Iterator[GroupDifference]:
         cells = alike.cells

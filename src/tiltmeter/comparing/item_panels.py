@@ -19,7 +19,7 @@ from tiltmeter.runs.scoring_methods import PROTOCOL
 class ItemPanel:
     """The contributions of items to a measure, for several models.
 
-    `contributions` has a row for each model and a column for each item. `cells` are the cells of the models, `items`
+    `contributions` has a row for each model and a column for each item. `cells` are the scores of the models, `items`
     the items that all models have. `left_out` is the number of items that only some models have. `repeated` are the
     cells that were left out because each model counts once.
     """
@@ -92,7 +92,7 @@ class ItemPanel:
         return None if labels is None else self.quantity.values.weights(labels, sides)
 
     def list_factor_columns(self) -> tuple[str, ...]:
-        """Return the names of the columns that can define clusters of items."""
+        """Return the names of the attributes that can define clusters of items, such as the target."""
         known = self.cells[0].attributes.columns
         return tuple(name for name in self.quantity.values.factors if name in known)
 
@@ -102,11 +102,11 @@ class ItemPanel:
 
 
 def build_panels(cells: Sequence[Cell]) -> Iterator[ItemPanel]:
-    """Yield a panel for each part, language and measure; the measures are the primary one and those with a best value.
+    """Yield a panel (table of items by models) for each part, language and measure that is primary or has a best value.
 
     A measure has a best value if its ideal is an end of its scale (100 for LMS). Pooled parts are left out, because
-    their items are already in the single parts. Each model counts once: of several protocols the published one is used,
-    otherwise the first run. Runs with the same scores are copies of one model.
+    their items are already in the single parts. Each model counts once: if it has several cells, the one with the
+    protocol `published` is used, otherwise that of the first run. Runs with the same scores are copies of one model.
     """
     groups: dict[tuple[str, str, str], list[Cell]] = {}
     for cell in cells:
@@ -129,7 +129,7 @@ def build_panels(cells: Sequence[Cell]) -> Iterator[ItemPanel]:
 
 
 def _select_distinct_models(cells: Sequence[Cell]) -> list[Cell]:
-    """Return one cell for each model, without cells whose scores are equal to those of a cell before it."""
+    """Return the scores (cell) of each model once, without models whose scores equal those of an earlier model."""
     by_model: dict[str, Cell] = {}
     for cell in sorted(cells, key=lambda cell: cell.protocol != PROTOCOL):
         by_model.setdefault(cell.model, cell)

@@ -21,7 +21,7 @@ from tiltmeter.forms import ItemText
 from tiltmeter.runs.result import Result
 from tiltmeter.runs.run_items import get_item_texts
 
-# The family-wise error rate, over all items, of the test for a negative separation.
+# The family-wise error rate, over all items, of the test whether an item orders models opposite to the others.
 _ALPHA = 0.05
 
 
@@ -69,7 +69,7 @@ class PanelQuality:
         ]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the quality of the panel as a dictionary for JSON."""
+        """Return the quality of the items in one measure, part and language as a dictionary for JSON."""
         first = self.panel.cells[0]
         return {
             "benchmark": first.benchmark,
@@ -90,33 +90,33 @@ class PanelQuality:
 
 @dataclass(frozen=True, slots=True)
 class ItemQuality:
-    """The quality of all panels, and the agreement between languages for each benchmark, part and measure."""
+    """The quality of items in each measure, part and language (a panel), and the agreement between languages."""
 
     panels: list[PanelQuality]
     languages: dict[tuple[str, str, str], list[LanguageAgreement]] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
 
     def list_suspects(self) -> list[SuspectItem]:
-        """Return the items that a person should check; an item with two reasons occurs twice."""
+        """Return the items that a person should check; an item occurs once for each reason."""
         suspects: dict[SuspectItem, None] = {}
         for quality in self.panels:
             first, models = quality.panel.cells[0], len(quality.panel.cells)
             name = quality.panel.quantity.name
             for part, item in quality.wrong:
-                reason = f"all {models} models get it wrong ({name})"
+                reason = f"all {models} models give the wrong answer ({name})"
                 suspects[SuspectItem(first.benchmark, first.language, part, item, reason)] = None
             for one in quality.against:
-                reason = f"models behave opposite to the other items ({name}, {one.separation:.2f})"
+                reason = f"models behave opposite to the other items ({name}, correlation {one.separation:.2f})"
                 suspects[SuspectItem(first.benchmark, first.language, *one.item, reason)] = None
         return list(suspects)
 
     def texts(self, quality: PanelQuality) -> Mapping[str, ItemText]:
-        """Return the texts of a panel's items by item id; the mapping is empty if no run has the texts."""
+        """Return a mapping from item id to text for the assessed items; it is empty if no run has the texts."""
         table = next((cell.texts for cell in quality.panel.cells if cell.texts is not None), None)
         return {} if table is None else get_item_texts(table)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the quality of all panels as a dictionary for JSON."""
+        """Return the quality of all items as a dictionary for JSON."""
         return {
             "panels": [quality.to_dict() for quality in self.panels],
             "languages": [
@@ -134,7 +134,7 @@ def assess_item_quality(runs: Iterable[tuple[str, Result]]) -> ItemQuality:
     cells = build_all_cells(runs)
     panels = list(build_panels(cells))
     if not panels:
-        raise UsageError("The runs have no measure with contributions of single items.")
+        raise UsageError("The runs have no measure with contributions of single items, so items cannot be assessed.")
     if max(len(panel.cells) for panel in panels) < FEWEST_MODELS:
         raise UsageError(
             f"The quality of items needs at least {FEWEST_MODELS} models on the same items; give more runs."
@@ -163,7 +163,7 @@ def _assess_panel(panel: ItemPanel) -> PanelQuality:
 
 
 def _describe_mixed_protocols(panels: Sequence[ItemPanel]) -> list[str]:
-    """Return notes on panels whose models differ in kind or protocol, because this may explain different results."""
+    """Return notes on data whose models differ in kind or protocol, because this may explain different results."""
     notes = {}
     for panel in panels:
         ways = sorted({f"{cell.conditions.kind or 'unknown'} {cell.protocol}" for cell in panel.cells})

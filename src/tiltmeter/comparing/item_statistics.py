@@ -1,8 +1,8 @@
 """Item statistics: reliability of a measure, separation of models by items, and agreement of languages.
 
 As in test theory, items are the questions of a test and models are the test takers. Reliability is the correlation over
-models between the values on two halves of the items, corrected to the length of the whole test (Spearman-Brown). There
-is no interval with fewer than five models.
+models between the values on two halves of the items, corrected to the length of the whole test (Spearman-Brown). With
+fewer than five models, there is no interval.
 """
 
 import math
@@ -57,8 +57,8 @@ class ItemStatistics:
 class LanguageAgreement:
     """The agreement of two languages on the same items.
 
-    `correlation` is the correlation over items between two means: of an item's contributions over all models in one
-    language and in the other. Its interval takes the clusters of items, such as targets, into account. `agreement` and
+    `correlation` is the correlation, over items, between the mean contribution of all models in one language and that
+    in the other. Its interval takes the clusters of items, such as targets, into account. `agreement` and
     `kappa` are means over the models that were measured in both languages; `models` is the number of these models.
     """
 
@@ -132,7 +132,7 @@ def compute_fisher_interval(correlation: float, n: int) -> Interval | None:
 
 
 def compute_item_statistics(panel: ItemPanel) -> list[ItemStatistics]:
-    """Return the statistics of all items of a panel, in the order of its items."""
+    """Return the statistics of all items of a panel (contributions of items to one measure), in its order."""
     table = panel.contributions
     models, count = table.shape
     weights = panel.compute_weights()
@@ -162,7 +162,7 @@ def compute_item_statistics(panel: ItemPanel) -> list[ItemStatistics]:
 
 
 def _compute_lower_tail_p(separation: Floats, models: int) -> Floats:
-    """Return one-sided p-values: the probability of a correlation of `separation` or lower if the true one is 0."""
+    """Return one-sided p-values: the probability of at most `separation` if the true correlation is 0."""
     if models < FEWEST_FOR_INTERVAL:
         return np.full(len(separation), np.nan)
     clipped = np.clip(separation, -0.999999, 0.999999)
@@ -177,7 +177,7 @@ def _adjust_holm(p_values: Floats) -> Floats:
 
 
 def find_all_wrong(panel: ItemPanel) -> list[tuple[str, str]]:
-    """Return the items on which all models have the worst possible contribution, if the measure has a best value."""
+    """Return the (part, id) of items to which all models give the worst answer, if the measure has a best value."""
     bounds = panel.quantity.measure.bounds
     if not panel.is_quality or bounds is None or len(panel.cells) < FEWEST_MODELS:
         return []
@@ -187,7 +187,7 @@ def find_all_wrong(panel: ItemPanel) -> list[tuple[str, str]]:
 
 
 def compute_language_agreement(panels: Sequence[ItemPanel]) -> Iterator[LanguageAgreement]:
-    """Yield the agreement of each pair of panels with the same benchmark, part and measure and different languages."""
+    """Yield the agreement of each pair of languages; the panels have the same benchmark, part and measure."""
     for one, two in combinations(panels, 2):
         items = one.items[one.items.isin(two.items)]
         if not len(items):

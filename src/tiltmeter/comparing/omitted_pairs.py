@@ -1,4 +1,4 @@
-"""The pairs of cells that a comparison of runs leaves out, with the reasons."""
+"""The pairs of results (cells) that a comparison of runs leaves out, with the reasons."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -11,7 +11,7 @@ from tiltmeter.runs.result import Result
 
 @dataclass(frozen=True, slots=True)
 class OmittedPairs:
-    """Pairs of cells that differ in the same conditions, so they are not compared. `pairs` is the number of pairs.
+    """Pairs of results that are not compared, because they differ in the same conditions; `pairs` counts them.
 
     `reason` is the reason in words for the first pair. `across` are the values of the option `--across` that would
     allow the comparison; it is empty if no value allows it.
@@ -25,7 +25,7 @@ class OmittedPairs:
 def list_omitted_pairs(
     runs: Sequence[tuple[str, Result]], *, by: By | None = None, across: Sequence[Across] = ()
 ) -> list[OmittedPairs]:
-    """Return the pairs of cells that `compare` leaves out, grouped by the conditions in which they differ."""
+    """Return the pairs of results that `compare` leaves out, grouped by the conditions in which they differ."""
     cells = build_all_cells(runs)
     omitted: dict[tuple[str, ...], OmittedPairs] = {}
     for pair in list_possible_pairs(cells, by):

@@ -1,4 +1,4 @@
-"""Differences between two sides on the same items, with tests, corrected p-values and verdicts."""
+"""Differences between two models or languages on the same items, with tests, corrected p-values and verdicts."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
@@ -35,8 +35,8 @@ class PairedDifference:
     """The difference in a measure between two sides, on the items that both sides have.
 
     `subject` names the common properties of the two sides, such as `stereoset:de`. `p_holm` is the p-value corrected by
-    Holm's method for a test family of `tests` tests (see `correct_test_families`). `p_equivalence` and `detectable`,
-    the minimum detectable difference, are corrected in the same way. `doubts` are the reasons why a side is not
+    Holm's method for a test family of `tests` tests (see `correct_test_families`). `p_equivalence` and `detectable`
+    (the minimum detectable difference) are corrected in the same way. `doubts` are the reasons why a side is not
     interpretable in a measure of bias. `contradiction` describes the sides whose parts or measures contradict each
     other, and the parts whose significant differences have opposite directions. `missing` is how much lower and higher
     the difference could be if answers that are missing were known; a verdict must hold for all of these values.
@@ -139,7 +139,7 @@ class PairedDifference:
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """One side of a comparison."""
+    """One side of a comparison: its scores (`cell`), and the label that distinguishes it from the other side."""
 
     label: str
     cell: Cell
@@ -218,7 +218,7 @@ Corrected = TypeVar("Corrected", bound=PairedDifference)
 
 @dataclass(frozen=True, slots=True, repr=False)
 class DifferenceTable(Generic[Corrected]):
-    """Differences, with notes for the reader."""
+    """A list of differences, with notes for the reader."""
 
     differences: list[Corrected]
     notes: list[str]
@@ -245,8 +245,8 @@ class Comparison(DifferenceTable[Difference]):
 def correct_test_families(differences: Sequence[Corrected], families: Families = PORTION) -> list[Corrected]:
     """Correct the p-values by Holm's method in each test family.
 
-    A family has the differences of one measure in one part: between models in one language, or between languages of one
-    model. With `WHOLE_RUN`, all differences are one family.
+    A test family has the differences of one measure in one part: between models in one language, or between languages
+    of one model. With `WHOLE_RUN`, all differences are one family.
     """
     corrected = list(differences)
     for indexes in group_indexes(differences, lambda d: get_test_family(d, families)):
@@ -268,7 +268,7 @@ def get_test_family(difference: PairedDifference, families: Families) -> tuple[s
 
 
 def mark_contradictions(differences: Sequence[Corrected]) -> list[Corrected]:
-    """Complete `contradiction` in differences of pooled parts whose parts differ significantly in both directions."""
+    """Return the differences; add a `contradiction` over all parts if single parts differ in opposite directions."""
     parts = _find_significant_parts(differences)
     checked = []
     for difference in differences:

@@ -101,7 +101,7 @@ def measure_sensitivity(
 ) -> list[SensitivityRow]:
     """Measure the models of a run again on changed items.
 
-    `only` selects changes by name. `limit` is the maximum number of items; a sample is taken if there are more.
+    `only` selects changes by name. `limit` is the maximum number of items of each part and language.
 
     Raise a UsageError with the reason if the models cannot be measured again.
     """
@@ -131,7 +131,7 @@ def measure_sensitivity(
             if all(name in get_benchmark(portion.form).perturbations for portion in of_spec)
         ]
         if specs and any(shares.values()):
-            tell(f"Measuring again with {name}.")
+            tell(f"Measuring again with the change {name}.")
             varied.append((name, measure(specs, replace(settings, perturb=name)), shares))
     rows = list(build_sensitivity_rows(base, varied))
     if not rows:

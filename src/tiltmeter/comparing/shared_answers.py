@@ -18,8 +18,8 @@ class SharedAnswers:
     """The contributions of shared items: `answers` has a row for each member and a column for each item.
 
     `values` are the values of the measure for the members. `weights` are the weights of the items, `labels` are the
-    strata of the items, and `sides` are the sides of the strata. `left_out` is the number of items that only some
-    members have.
+    strata of the items (such as stereotypes), and `sides` are the sides of the strata. `left_out` is the number of
+    items that only some members have.
     """
 
     answers: Floats
@@ -39,9 +39,9 @@ def build_shared_answers(
     member: Callable[[Cell], str],
     notes: list[str],
 ) -> SharedAnswers | None:
-    """Return the answers of cells; if there is nothing to compare, append the reason to `notes` and return None.
+    """Return the contributions of shared items; if they are not comparable, add the reason to `notes`, return None.
 
-    `where` is the location in the text of a note. `member` is a function that returns the name of a cell for a note.
+    `where` is the location in the text of a note. `member` returns the name of a cell for a note.
     """
     first = cells[0]
     if not quantity.values.is_mean:
@@ -55,15 +55,18 @@ def build_shared_answers(
         return None
     items, left_out = _find_shared_items(cells, quantity)
     fewest = min(cells, key=lambda cell: len(cell.items(quantity)))
-    has_fewest = f"{member(fewest)} has the fewest ({len(fewest.items(quantity)):,})"
+    has_fewest = f"{member(fewest)} has the fewest items ({len(fewest.items(quantity)):,})"
     if not len(items):
-        notes.append(f"Not compared: {quantity.name}, {where}, because all {len(cells)} share no item; {has_fewest}.")
+        notes.append(
+            f"Not compared: {quantity.name}, {where}, because all {len(cells)} results have no item in common; "
+            f"{has_fewest}."
+        )
         return None
     if not first.supports_quantity(quantity, items):
         notes.append(f"Not compared: {quantity.name}, {where}, because it is not defined on the shared items.")
         return None
     if left_out:
-        notes.append(f"Left out, {where}: {left_out:,} items that not all {len(cells)} have; {has_fewest}.")
+        notes.append(f"Left out, {where}: {left_out:,} items that not all {len(cells)} results have; {has_fewest}.")
     labels, sides = first.labels(quantity, items), first.sides(quantity, items)
     weights = np.full(len(items), 1 / len(items)) if labels is None else quantity.values.weights(labels, sides)
     answers = np.vstack([cell.values(quantity, items) for cell in cells])
@@ -78,7 +81,7 @@ def _have_same_tokenizer(cells: Sequence[Cell], quantity: Quantity, across: Sequ
 
 
 def _find_shared_items(cells: Sequence[Cell], quantity: Quantity) -> tuple[pd.Index, int]:
-    """Return the sorted items that all cells have, and the number of items that only some cells have."""
+    """Return the sorted items that all results (cells) have, and the number of items that only some have."""
     items = cells[0].items(quantity)
     every = items
     for cell in cells[1:]:

@@ -70,7 +70,7 @@ def compare_sizes(
     for place in group_comparable_cells(used, across, lambda cell: (cell.benchmark, cell.language)):
         if len(place) > 1:
             one, other = place[0].cells[0], place[1].cells[0]
-            notes.append(f"Not regressed together: {explain_incomparable(one, other, across)}")
+            notes.append(f"Not used in one regression: {explain_incomparable(one, other, across)}")
         for alike in place:
             reject_duplicates(alike.cells)
             for quantity in list_common_quantities(alike.cells, measures):
@@ -102,7 +102,7 @@ def parse_parameter_count(model: DescribedModel) -> float | None:
 def _collect_sizes(
     runs: Sequence[tuple[str, Result]], cells: Sequence[Cell], attributes: ModelAttributes, notes: list[str]
 ) -> dict[str, tuple[str, float]]:
-    """Return the family and the number of parameters of each model; models without one of them are left out."""
+    """Return a mapping from model to family and number of parameters; models without one of them are left out."""
     entries = {entry.name: entry for _, result in runs for entry in result.manifest.models}
     sized: dict[str, tuple[str, float]] = {}
     lacking: dict[str, list[str]] = {"family": [], "number of parameters": []}
@@ -203,8 +203,9 @@ def _build_sized_model(
 def _correct_slopes(slopes: Sequence[SizeSlope], families: Families) -> list[SizeSlope]:
     """Correct the p-values by Holm's method.
 
-    A test family has the slopes of one measure in one part and language; slopes within families are separate.
-    The corrected p-value for models like these is never smaller than the corrected p-value for these models.
+    A test family has the slopes of one measure in one part and language, except the common slope within all model
+    families, which is corrected separately. The corrected p-value for other models like these is never smaller than the
+    corrected p-value for these models.
     """
     corrected = list(slopes)
 

@@ -11,7 +11,7 @@ from tiltmeter.measures.size_regression import Slope
 from tiltmeter.measures.verdict_rule import ALPHA
 from tiltmeter.printable_text import escape_row
 
-# The name for the common slope within all families, in the field `family`.
+# The value of the field `family` for the common slope within all model families.
 POOLED = "within families"
 
 
@@ -33,7 +33,7 @@ class SizeSlope:
 
     The slope is the change of the measure if the number of parameters is ten times larger. `p_holm` is the p-value
     corrected by Holm's method for a test family of `tests` slopes. A test family has all slopes of one measure in one
-    part and language; slopes within families are a separate test family.
+    part and language; the common slopes within all families are corrected separately.
     """
 
     subject: str

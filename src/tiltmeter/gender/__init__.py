@@ -28,7 +28,7 @@ LANGUAGES = tuple(sorted(module.name for module in iter_modules(__path__) if re.
 
 @dataclass(frozen=True, slots=True)
 class SpeakerGender:
-    """The speaker's gender, the words that mark the gender, and the rule that found them; None if no word marks it."""
+    """The speaker's gender (None if no word marks it), the words that mark it (`cue`), and the rule that found them."""
 
     gender: Gender | None
     cue: tuple[str, ...] = ()

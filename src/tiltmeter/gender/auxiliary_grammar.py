@@ -27,7 +27,7 @@ _NEVER = re.compile("(?!)")
 
 @dataclass(frozen=True)
 class AuxiliaryGrammar:
-    """The rules of one language. All words are in the form that `normalise_text` returns."""
+    """The rules for the speaker's gender in one language. All words are in the form that `normalise_text` returns."""
 
     auxiliaries: frozenset[str]
     """First-person singular forms of the auxiliary, including negated forms."""
@@ -86,7 +86,7 @@ class AuxiliaryGrammar:
     """Words after which "I" or an agreeing word is not the subject: *than I*, *in myself*."""
 
     def find_cues(self, sentence: Sequence[str]) -> Iterator[Cue]:
-        """Yield the cues of a sentence, clause by clause."""
+        """Yield the cues (words that mark the speaker's gender) of a sentence, clause by clause."""
         previous_is_other = False
         for clause in split_clauses(sentence, self.openers):
             first_person = clause.has(self.auxiliaries) or clause.has(self.pronouns)
@@ -129,13 +129,13 @@ class AuxiliaryGrammar:
     def _find_participle(self, clause: Clause, auxiliary: int) -> tuple[int, Gender] | None:
         """Return the index and gender of the participle that belongs to the auxiliary at index `auxiliary`.
 
-        It is the participle with the minimum distance, including penalties.
+        It is the participle with the minimum distance in words, after the penalties are added.
         """
         best: tuple[int, int, Gender] | None = None
         for position in clause.positions:
             word = clause.sentence[position]
             gender = self.participle(word)
-            if gender is None or self._belongs_to_other(clause, auxiliary, (position, gender)):
+            if gender is None or self._belongs_to_other_subject(clause, auxiliary, (position, gender)):
                 continue
             between = clause.sentence[min(position, auxiliary) : max(position, auxiliary)]
             cost = abs(position - auxiliary)
@@ -151,19 +151,19 @@ class AuxiliaryGrammar:
         adjectives = (
             adjective
             for adjective in self.predicates.find(clause)
-            if abs(adjective[0] - copula) <= reach and not self._belongs_to_other(clause, copula, adjective)
+            if abs(adjective[0] - copula) <= reach and not self._belongs_to_other_subject(clause, copula, adjective)
         )
         return min(adjectives, key=lambda adjective: abs(adjective[0] - copula), default=None)
 
     def _is_copula(self, clause: Clause, position: int) -> bool:
-        """Tell whether a word is a copula; a future form of "be" with an infinitive is an auxiliary, not a copula."""
+        """Return whether a word is a copula; a future form of "be" with an infinitive is an auxiliary, not a copula."""
         word = clause.sentence[position]
         if word not in self.futures:
             return word in self.copulas
         return not any(self.infinitive.search(near) and near not in self.infinitives for near in clause.words)
 
     def _is_adjective(self, clause: Clause, position: int) -> bool:
-        """Tell whether a homonym of "am" and "alone" means "alone", like the first *sam* in *sam sam to napravio*.
+        """Return whether a homonym of "am" and "alone" means "alone", like the first *sam* in *sam sam to napravio*.
 
         The auxiliary is never the first word of its clause, and a clause has only one auxiliary.
         """
@@ -172,11 +172,11 @@ class AuxiliaryGrammar:
         others = [near for near in clause.positions if clause.sentence[near] in self.auxiliaries and near != position]
         return bool(others) and (position + 1 == clause.end or position + 1 in others)
 
-    def _belongs_to_other(self, clause: Clause, verb: int, predicate: tuple[int, Gender]) -> bool:
+    def _belongs_to_other_subject(self, clause: Clause, verb: int, predicate: tuple[int, Gender]) -> bool:
         return self.predicates.has_other_subject(clause, verb, predicate, self.other_subjects)
 
     def _has_noun_subject(self, clause: Clause, position: int, participle: tuple[int, Gender]) -> bool:
-        """Tell whether the subject of the shared auxiliary is a noun at the clause's start: *sosed bi bil vesel*."""
+        """Return whether the subject of the shared auxiliary is a noun at the clause's start: *sosed bi bil vesel*."""
         participle_position, gender = participle
         opening = clause.sentence[clause.start]
         if opening in self.demonstratives:
@@ -186,7 +186,7 @@ class AuxiliaryGrammar:
         return position == clause.start + 1 and self._is_noun(opening, gender)
 
     def _follows_noun(self, clause: Clause, position: int) -> bool:
-        """Tell whether the agreeing word follows its subject, a noun at the clause's start: *dcera ráda čte*."""
+        """Return whether the agreeing word follows its subject, a noun at the clause's start: *dcera ráda čte*."""
         gender = self.agreeing[clause.sentence[position]]
         return position == clause.start + 1 and self._is_noun(clause.sentence[clause.start], gender)
 

@@ -1,4 +1,4 @@
-"""The rules for Belarusian: *я прыйшла*, *я б хацеў*, *я рада*, *я моцны*, *сама*."""
+"""The speaker's gender in Belarusian: *я прыйшла*, *я б хацеў*, *я рада*, *я моцны*, *сама*."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Tools that the rules of all languages use: normalisation, tokens, clauses, cues, endings, predicate adjectives."""
+"""Tools for the gender rules of all languages: normalisation, tokens, clauses, cues, endings, predicate adjectives."""
 
 import re
 import unicodedata
@@ -34,10 +34,10 @@ class Cue:
 
 
 class Grammar(Protocol):
-    """The rules of one language."""
+    """The rules that find the speaker's gender in one language."""
 
     def find_cues(self, sentence: Sequence[str]) -> Iterator[Cue]:
-        """Yield every cue in the tokens of a sentence, in any order."""
+        """Yield every cue (words that mark the speaker's gender) in the tokens of a sentence, in any order."""
 
 
 # Invisible characters: soft hyphen, zero-width spaces and joiners, direction marks, byte-order mark.
@@ -99,7 +99,7 @@ class Clause:
         return self.sentence[self.start : self.end]
 
     def has(self, word_list: frozenset[str]) -> bool:
-        """Tell whether the clause contains a word of `word_list`."""
+        """Return whether the clause contains a word of `word_list`."""
         return not word_list.isdisjoint(self.words)
 
     def get_word_before(self, position: int) -> str:
@@ -111,12 +111,12 @@ class Clause:
         return self.sentence[position + 1] if position + 1 < self.end else ""
 
     def build_cue(self, rule: str, gender: Gender, position: int, *others: int) -> Cue:
-        """Build a cue whose gender is marked at index `position`; `others` are the indexes of the cue's other words."""
+        """Return a cue: the word that marks the gender, at index `position`, and the words at the indexes `others`."""
         return Cue(gender, tuple(self.sentence[index] for index in sorted((position, *others))), rule, position)
 
 
 def split_clauses(sentence: Sequence[str], openers: frozenset[str]) -> Iterator[Clause]:
-    """Split a sentence into clauses at punctuation marks and before words of `openers`.
+    """Yield the clauses of a sentence, which is split at punctuation marks and before words of `openers`.
 
     >>> tokens = tokenize("Vím, že prší a já jsem doma.")
     >>> [" ".join(clause.words) for clause in split_clauses(tokens, parse_words("a"))]
@@ -246,7 +246,7 @@ class PredicateAdjectives:
     def has_other_subject(
         self, clause: Clause, verb: int, predicate: tuple[int, Gender], other_subjects: frozenset[str]
     ) -> bool:
-        """Tell whether a conjunction separates the predicate from the verb at index `verb`, and their subjects differ.
+        """Return whether a conjunction separates the predicate from the verb at index `verb`, and the subjects differ.
 
         `predicate` is the index and gender of the predicate. The subjects differ if the words between conjunction and
         predicate contain one of `other_subjects`, or start with a noun that agrees with the predicate. In *I am at home
@@ -268,7 +268,7 @@ class PredicateAdjectives:
         return word in self.function_words or word in self.prepositions
 
     def _is_attributive(self, clause: Clause, position: int, gender: Gender) -> bool:
-        """Tell whether the adjective at index `position` modifies a noun that follows the adjective."""
+        """Return whether the adjective at index `position` modifies a noun that follows the adjective."""
         following = clause.get_word_after(position)
         if not following or clause.sentence[position] in self.with_complement:
             return False

@@ -123,7 +123,7 @@ def _find_cues(sentence: Sequence[ParsedWord]) -> Iterator[tuple[ParsedWord, str
 
 
 def _is_first_person_subject(word: ParsedWord, head: ParsedWord, sentence: Sequence[ParsedWord]) -> bool:
-    """Tell whether the word is an auxiliary or a subject pronoun in the first person."""
+    """Return whether the word is an auxiliary or a subject pronoun in the first person."""
     if word.upos == "AUX":
         # The Slovene conditional auxiliary does not mark a person. It counts as first person unless its head has a
         # subject that is not in the first person.
@@ -142,7 +142,7 @@ def _has_infinitive_copula(word: ParsedWord, sentence: Sequence[ParsedWord]) -> 
 def _parse_word(line: str, location: str) -> ParsedWord | None:
     columns = line.split("\t")
     if len(columns) != _COLUMNS:
-        raise DataError(f"{location}: {len(columns)} columns instead of {_COLUMNS} separated by tabs.")
+        raise DataError(f"{location}: the line has {len(columns)} columns separated by tabs instead of {_COLUMNS}.")
     if "-" in columns[0] or "." in columns[0]:
         return None  # the line is an empty node, or a multiword token, whose words are on the next lines
     identifier, form, lemma, upos, _, features, head, relation = columns[:8]

@@ -1,4 +1,4 @@
-"""The rules for Czech: *přišla jsem*, *byl bych*, *já to věděl*, *nejsem unavený*, *ráda*, *sám*."""
+"""The speaker's gender in Czech: *přišla jsem*, *byl bych*, *já to věděl*, *nejsem unavený*, *ráda*, *sám*."""
 
 import re
 

@@ -1,6 +1,6 @@
 """The gender of the third-person pronouns in an English text.
 
-It shows the gender that a translation adds to a text in a language whose pronouns do not mark gender.
+In a translation from a language whose pronouns do not mark gender, the translation system has added this gender.
 """
 
 import re
@@ -22,7 +22,7 @@ _WORD = re.compile(r"[a-z]+", re.IGNORECASE)
 
 
 def find_english_gender(text: str) -> SpeakerGender:
-    """Return the gender of the third-person pronouns; None if there are no pronouns, or both genders ("he or she").
+    """Return the gender of the third-person pronouns; the gender is None for no pronoun or both genders ("he or she").
 
     >>> find_english_gender("She's a pilot.")
     SpeakerGender(gender='feminine', cue=('she',), rule='pronoun')

@@ -1,4 +1,4 @@
-"""The rules for Croatian, and for Serbian in Latin script: *došla sam*, *bih rekao*, *nisam umorna*, *sama*."""
+"""The speaker's gender in Croatian and in Serbian (Latin script): *došla sam*, *bih rekao*, *nisam umorna*, *sama*."""
 
 import re
 

@@ -30,7 +30,7 @@ from typing import Any
 
 from tiltmeter.errors import UsageError
 
-# The order in which genders are tried. Feminine is first, because many feminine forms are a masculine form with a
+# The order in which genders are tested. Feminine is first, because many feminine forms are a masculine form with a
 # suffix.
 GENDERS = ("feminine", "masculine", "neutral")
 # The default of `reach`: a determiner is directly before its noun, or one adjective is between them.
@@ -56,7 +56,7 @@ class NounGender:
 
 @dataclass(frozen=True, slots=True)
 class NounRules:
-    """The rules of a language; the docstring of this module describes the fields."""
+    """The rules for the gender of nouns in one language; the docstring of this module describes the fields."""
 
     nouns: _Patterns
     determiners: _Patterns
@@ -68,7 +68,7 @@ class NounRules:
     capitals: bool
 
     def gender(self, words: Sequence[str], place: int) -> NounGender:
-        """Return the gender of the noun at index `place` of the words of a text."""
+        """Return the gender of the noun at index `place` of the words of a text, and the words that show it."""
         while place > 1 and self.of.fullmatch(words[place - 1]):
             place -= 2
         noun = words[place]

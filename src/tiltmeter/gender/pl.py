@@ -1,4 +1,4 @@
-"""The rules for Polish. Past verbs mark person and gender: *przyszłam*, *zrobiłbym*, *byłem zmęczony*."""
+"""The speaker's gender in Polish. Past verbs mark person and gender: *przyszłam*, *zrobiłbym*, *byłem zmęczony*."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -35,7 +35,8 @@ PAST = build_ending_rule(
     ),
 )
 
-# "Gdybym był", "żebym mogła", "będę pracował": person and gender are marked on different words.
+# Words that mark the first person, but not the gender. A participle in the same clause marks the gender: "gdybym był",
+# "żebym mogła", "będę pracował".
 MOBILE = parse_words("gdybym żebym abym bym jakbym obym jeślibym choćbym ażebym iżbym żem będę")
 
 PARTICIPLE = build_ending_rule(
@@ -103,10 +104,10 @@ OPENERS = parse_words("że żeby gdy kiedy ponieważ bo gdyż jeśli")
 
 
 class PolishGrammar:
-    """The rules for Polish."""
+    """The rules that find the speaker's gender in Polish."""
 
     def find_cues(self, sentence: Sequence[str]) -> Iterator[Cue]:
-        """Yield the cues of a sentence, clause by clause."""
+        """Yield the cues (words that mark the speaker's gender) of a sentence, clause by clause."""
         for clause in split_clauses(sentence, OPENERS):
             other = clause.has(OTHER_SUBJECTS) or any(OTHER_PERSONS.search(word) for word in clause.words)
             first = any(FIRST_PERSON.search(word) and word not in AGREEING for word in clause.words)

@@ -23,7 +23,7 @@ _AMBIGUOUS = 20
 
 @dataclass(frozen=True)
 class PronounGrammar:
-    """The rules of one language. All words are in the form that `normalise_text` returns."""
+    """The rules for the speaker's gender in one language. All words are in the form that `normalise_text` returns."""
 
     past: WordGender
     """A function that maps a singular past verb to its gender."""
@@ -72,7 +72,7 @@ class PronounGrammar:
     """The search for predicate adjectives in the instrumental next to a copula."""
 
     def find_cues(self, sentence: Sequence[str]) -> Iterator[Cue]:
-        """Yield the cues of a sentence, clause by clause."""
+        """Yield the cues (words that mark the speaker's gender) of a sentence, clause by clause."""
         all_clauses = list(split_clauses(sentence, self.openers))
         for index, clause in enumerate(all_clauses):
             if _I not in clause.words and (index == 0 or _I in all_clauses[index - 1].words):
@@ -94,7 +94,7 @@ class PronounGrammar:
                     yield cue
 
     def _find_subject_cue(self, clause: Clause, pronoun: int) -> Cue | None:
-        """Return the cue of the я at index `pronoun`: its past verb or, if there is no such verb, its adjective."""
+        """Return the cue of the я ("I") at index `pronoun`: its past verb or, without such a verb, its adjective."""
         best: tuple[int, int, Gender] | None = None
         for position in clause.positions:
             gender = self._get_past_gender(clause, position, pronoun)
@@ -145,7 +145,7 @@ class PronounGrammar:
         return clause.build_cue("past tense without subject", gender, position)
 
     def _has_subject(self, clause: Clause, after: int, gender: Gender) -> bool:
-        """Tell whether a noun of this gender follows the word at index `after`.
+        """Return whether a noun of this gender follows the word at index `after`.
 
         Nouns in prepositional phrases and objects of an infinitive do not count.
         """
@@ -179,7 +179,7 @@ class PronounGrammar:
         return None
 
     def _is_numeral(self, clause: Clause, position: int) -> bool:
-        """Tell whether "one" at index `position` is a numeral before a noun, or part of "one and the same"."""
+        """Return whether "one" at index `position` is a numeral before a noun, or part of "one and the same"."""
         following = clause.sentence[position + 1 : min(position + 3, clause.end)]
         if "той" in following or "тот" in following:
             return True

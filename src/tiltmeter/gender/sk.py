@@ -1,4 +1,4 @@
-"""The rules for Slovak: *prišla som*, *bol by som*, *nie som unavený*, *rada*, *sám*."""
+"""The speaker's gender in Slovak: *prišla som*, *bol by som*, *nie som unavený*, *rada*, *sám*."""
 
 import re
 

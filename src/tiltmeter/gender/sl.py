@@ -1,4 +1,4 @@
-"""The rules for Slovene: *prišla sem*, *bom delal*, *rad bi šel*, *nisem utrujena*, *sam*."""
+"""The speaker's gender in Slovene: *prišla sem*, *bom delal*, *rad bi šel*, *nisem utrujena*, *sam*."""
 
 import re
 

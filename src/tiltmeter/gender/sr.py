@@ -1,4 +1,4 @@
-"""The rules for Serbian. Cyrillic text is transliterated to Latin script, then the Croatian rules (`hr`) apply."""
+"""The speaker's gender in Serbian. Cyrillic text is transliterated to Latin script, then the Croatian rules apply."""
 
 from collections.abc import Iterator, Sequence
 
@@ -22,7 +22,7 @@ class SerbianGrammar:
     """The Croatian rules, applied to words in Latin script; Serbian and Croatian have the same endings."""
 
     def find_cues(self, sentence: Sequence[str]) -> Iterator[Cue]:
-        """Yield the cues of a sentence; the words of the cues are in Latin script."""
+        """Yield the cues (words that mark the speaker's gender) of a sentence, in Latin script."""
         return hr.GRAMMAR.find_cues([transliterate_to_latin(token) for token in sentence])
 
 

@@ -28,7 +28,7 @@ class StanzaGenderFinder:
         self._pipeline = stanza.Pipeline(language, processors="tokenize,pos,lemma,depparse", verbose=False)
 
     def find_speaker_gender(self, text: str) -> SpeakerGender:
-        """Return the speaker's gender in the first sentence of `text` that marks a gender."""
+        """Return the speaker's gender from the first sentence of `text` that marks it; otherwise the gender is None."""
         if self.language == "sr":
             text = transliterate_to_latin(normalise_text(text))  # the model was trained on texts in Latin script
         for sentence in self._pipeline(text).sentences:

@@ -1,4 +1,4 @@
-"""The rules for Ukrainian: *я прийшла*, *я б хотів*, *я рада*, *я сильний*, *один*."""
+"""The speaker's gender in Ukrainian: *я прийшла*, *я б хотів*, *я рада*, *я сильний*, *один*."""
 
 import re
 

@@ -20,7 +20,7 @@ _SIDES = {"p/q_m": MALE, "p/q_f": FEMALE}
 
 @dataclass(frozen=True, slots=True)
 class Contradiction:
-    """A printed number that is inconsistent with other printed numbers.
+    """A printed number that is inconsistent with other printed numbers of its paper.
 
     `other` is a clause with the value that follows from the other numbers.
     """
@@ -81,7 +81,7 @@ def _check_icat(numbers: list[PrintedNumber]) -> Iterator[tuple[PrintedNumber, s
             continue
         lms, ss = (float(row[name].text) for name in ("LMS", "SS"))
         half = 0.5 * 10.0**-printed.digits
-        # The unrounded LMS and SS are at most `half` from the printed ones, so the unrounded ICAT is between the
+        # The unrounded LMS and SS differ by at most `half` from the printed ones, so the unrounded ICAT is between the
         # minimum and the maximum of these corners.
         corners = [compute_icat(lms + a, ss + b) for a, b in product((-half, half), repeat=2)]
         if abs(ss - 50) < half:
@@ -111,7 +111,7 @@ def _check_yields(numbers: list[PrintedNumber]) -> Iterator[tuple[PrintedNumber,
 
 
 def _check_means(numbers: list[PrintedNumber]) -> Iterator[tuple[PrintedNumber, str | None]]:
-    """Compare Table 3 of GEST with the means of the rates in Tables 8 to 11."""
+    """Yield each rate in Table 3 of GEST, with a clause about the means of Tables 8 to 11 if they differ from it."""
     rows: dict[str, dict[tuple[str, ...], dict[int, float]]] = {}
     for number in numbers:
         if number.paper.key == "gest2024" and number.kind == "value" and number.table in GROUPS.values():
@@ -134,7 +134,7 @@ def _find_system(number: PrintedNumber) -> str:
 
 
 def _read_counts() -> dict[tuple[str, str, str], tuple[int, int]]:
-    """Return the numbers of masculine and of feminine translations for each system, language and stereotype."""
+    """Return a mapping from (system, language, stereotype) to the numbers of masculine and feminine translations."""
     text = files(__package__).joinpath("tables", "gest2024_mt_counts.csv").read_text(encoding="utf-8")
     return {
         (row["system"], row["language"], row["stereotype"]): (int(row["male"]), int(row["female"]))

@@ -95,7 +95,7 @@ class PrintedNumber:
 
 @cache
 def load_papers() -> dict[str, Paper]:
-    """Return a mapping from the keys of papers to the papers."""
+    """Return a mapping from the key of each paper, such as "gest2024", to the paper."""
     text = files(__package__).joinpath("papers.toml").read_text(encoding="utf-8")
     return {key: _build_paper(key, **entry) for key, entry in tomllib.loads(text).items()}
 

@@ -43,7 +43,7 @@ class ReproducedNumber:
 
 @dataclass(frozen=True)
 class Reproduction:
-    """The outcomes of all selected numbers, and the released files that were used."""
+    """The outcomes (recomputed numbers and their statuses) of all selected numbers, and the files that were used."""
 
     outcomes: Sequence[ReproducedNumber]
     files: Mapping[str, UsedFile]
@@ -58,7 +58,7 @@ class Reproduction:
         return list({outcome.printed.paper.key: outcome.printed.paper for outcome in self.outcomes}.values())
 
     def tables(self, paper: Paper) -> dict[str, list[ReproducedNumber]]:
-        """Return the outcomes of a paper, grouped by table."""
+        """Return a mapping from each table of a paper to the outcomes of its numbers."""
         outcomes = (outcome for outcome in self.outcomes if outcome.printed.paper.key == paper.key)
         return group_by(outcomes, lambda outcome: outcome.printed.table)
 
@@ -86,8 +86,8 @@ def reproduce(
     """Recompute the numbers of a paper, or of all papers, and compare them with the printed ones.
 
     The numbers are recomputed from the released predictions and translations, or with `from_models` by running the
-    models. `table`, `model` and `language` select numbers; `model` is the name of a row in the tables. `desk` contains
-    the paths of local models and caches the numbers.
+    models. `table`, `model` and `language` select numbers; `model` is the name of a row in the tables. `desk` has the
+    paths of local models, and caches recomputed numbers.
 
     >>> reproduction = reproduce("oeztuerk2023", table="2")  # doctest: +SKIP
     >>> reproduction.holds  # doctest: +SKIP
@@ -116,7 +116,7 @@ def _select_numbers(
     chosen = [number for number in numbers if (value(number) or "").casefold() == wanted.casefold()]
     if not chosen:
         known = ", ".join(dict.fromkeys(name for number in numbers if (name := value(number))))
-        raise UsageError(f"There is no {noun} {wanted!r} here; choose one of: {known}.")
+        raise UsageError(f"The selected numbers have no {noun} {wanted!r}; choose one of: {known}.")
     return chosen
 
 
@@ -146,5 +146,5 @@ def _compute_value(source: NumberSource, context: RecipeContext) -> float:
         raise NotAvailable(source.lacking)
     numbers = context.compute(source.recipe)
     if source.key not in numbers:
-        raise NotAvailable(f"{source.recipe.name} does not contain it.")
+        raise NotAvailable(f"{source.recipe.name} does not contain this number.")
     return numbers[source.key]

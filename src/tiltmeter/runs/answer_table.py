@@ -5,7 +5,8 @@ import pyarrow as pa
 
 from tiltmeter.datasets.dataset_loader import allows_text_export
 
-# One row for each answer. `shares` has one share for each option, in the order in which the options were shown.
+# The table has one row for each answer. `shares` has one number for each option, in the order in which the options were
+# shown: the probability of the option, or 1 if the reply chooses it and 0 otherwise.
 ANSWERS_SCHEMA = pa.schema(
     [
         *((name, pa.string()) for name in ("model", "benchmark", "part", "language", "protocol", "item")),
@@ -21,6 +22,6 @@ ANSWERS_SCHEMA = pa.schema(
 
 
 def without_replies(answers: pd.DataFrame) -> pd.DataFrame:
-    """Return the answers; the reply is empty if the licence of its data set does not allow storing texts."""
+    """Return the table of answers, without the replies about data sets whose licence does not allow storing texts."""
     quoting = ~answers["benchmark"].map(allows_text_export).astype(bool)
     return answers.assign(reply=answers["reply"].mask(quoting, ""))

@@ -32,7 +32,7 @@ class Budget:
         options: ChatOptions,
         probes: int = 0,
     ) -> "Budget":
-        """Estimate the budget of these questions and of `probes` repeated ones, each as long as the longest one."""
+        """Return the estimated budget of these questions and of `probes` requests as long as the longest question."""
         lengths = [model.tokens(question.prompt) for question in questions]
         requests = len(questions) + probes
         tokens_in = sum(lengths) + probes * max(lengths, default=0)

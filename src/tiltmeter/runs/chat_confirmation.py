@@ -1,8 +1,8 @@
 """Checks that a chat server does not change its model between the first and the last reply of a run.
 
 The first check compares the model names in the replies. The second check repeats randomly chosen messages after every
-window of messages. Servers are not fully deterministic, even at temperature 0. Therefore a reply counts as changed only
-if two repetitions agree with each other and differ from the first reply. The model counts as changed only if more
+window of 400 messages. Servers are not fully deterministic, even at temperature 0. Therefore a reply counts as changed
+only if two repetitions agree with each other and differ from the first reply. The model counts as changed only if more
 replies changed than noise explains.
 """
 
@@ -22,11 +22,11 @@ WINDOW = 400
 REPEATED_MESSAGES = 16
 _FEWEST = 4
 _SHARE = 0.04
-# Noise changes at most the share `_NOISE` of the replies in two requests in a row. It changes a probability by at most
-# `_MOST_CHANGE`.
+# Noise (random differences between equal requests) changes a reply in two repetitions with at most the probability
+# `_NOISE`, and changes the probability of a token by at most `_MOST_CHANGE`.
 _NOISE = 0.05
 _MOST_CHANGE = 0.1
-# The probability that noise alone stops a run at a check.
+# The maximum probability that noise alone stops a run at one check.
 _FALSE_ALARM = 0.001
 # For these shares of changed replies, the manifest reports the probability that a check detects the change.
 _CHANGED_SHARES = (0.3, 0.5, 0.7)
@@ -63,7 +63,7 @@ def compute_tail_probability(repeated: int, share: float, least: int) -> float:
 
 
 def compute_noise_limit(repeated: int) -> int:
-    """Return the maximum number of changed replies, among `repeated` ones, that noise explains.
+    """Return how many of `repeated` repeated messages may have another reply because of noise alone.
 
     >>> compute_noise_limit(16), compute_noise_limit(4)
     (4, 2)
@@ -87,7 +87,7 @@ def is_same_reply(one: Reply, other: Reply) -> bool:
 
 
 class ChatConfirmation:
-    """Checks during a run that a chat model does not change; a model that cannot change is not asked again."""
+    """Checks during a run that a chat model does not change; only models with `can_change` are checked."""
 
     def __init__(
         self, model: ChatModel, sampling: SamplingOptions, spending: Spending, stored: Iterable[Reply] = ()
@@ -103,7 +103,7 @@ class ChatConfirmation:
         self._confirmed = self._requests = 0
 
     def windows(self, pending: Sequence[ChatQuestion]) -> Iterator[list[ChatQuestion]]:
-        """Yield windows of messages; a check follows each window. The messages that checks repeat come first."""
+        """Yield windows of pending messages, first those that the checks repeat; a check follows each window."""
         if not self.is_needed:
             yield list(pending)
             return
@@ -128,9 +128,10 @@ class ChatConfirmation:
             self._names.add(reply.model)
 
     def confirm(self, replies: Mapping[bytes, Reply], discarded: int) -> None:
-        """Repeat the chosen messages; raise ChatModelChanged if more replies changed than noise explains.
+        """Repeat the messages chosen for checks; raise ChatModelChanged if more replies changed than noise explains.
 
-        `replies` are all replies of the run. `discarded` is the number of replies since the last check.
+        `replies` maps the digest of each question of the run to its reply. `discarded` is the number of replies since
+        the last check, which the error message reports.
         """
         if self._own:
             pairs = ((question, replies.get(question.digest)) for question in self._chosen)
@@ -158,7 +159,7 @@ class ChatConfirmation:
         }
 
     def describe(self) -> dict[str, Any]:
-        """Return the entries about the checks for the manifest."""
+        """Return the manifest's entries about the checks: counts, and the probabilities that a change is detected."""
         repeated = len(self._known)
         least = compute_noise_limit(repeated) + 1
         noticed = {
@@ -168,7 +169,7 @@ class ChatConfirmation:
         return {**counts, "noticed": noticed} if self._confirmed else counts
 
     def _ask_reference_messages(self) -> None:
-        """Send the chosen messages at temperature 0; messages without a reply are not repeated."""
+        """Send the messages that the checks will repeat, at temperature 0, and keep the replies for comparison."""
         try:
             self._known = {question: reply for question, reply in self._replies(self._chosen) if not reply.too_long}
         except ChatModelChanged:

@@ -1,4 +1,4 @@
-"""Runs of chat models: build messages from portions, collect the replies, and compute outcomes and scores."""
+"""Runs of chat models: build messages about items, collect the replies, and compute outcomes and scores."""
 
 import math
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -37,10 +37,10 @@ from tiltmeter.runs.special_token_items import split_special_items
 
 FORCED_CHOICE, PROBABILITIES = "forced-choice", "choice-probabilities"
 PROTOCOLS = {
-    FORCED_CHOICE: "chat models: the option that the reply names, in several orders and wordings",
+    FORCED_CHOICE: "chat models: the option that the reply names; each item is asked in several orders and wordings",
     PROBABILITIES: "chat models: the probabilities of the options' labels as the first token of the reply",
 }
-# The default protocol of language models.
+# The default value of --protocol. Chat models use the protocol `forced-choice` for it.
 _DEFAULT = "published"
 # A note reports truncated answers if their share is larger than this.
 _CUT_OFF = 0.02
@@ -51,7 +51,7 @@ _MARGIN = 8
 
 @dataclass(frozen=True, slots=True)
 class _PortionPrompts:
-    """A portion with the messages about its items."""
+    """A portion (the items of one data set, part and language) with the messages about its items."""
 
     portion: Portion
     protocol: str
@@ -68,7 +68,8 @@ class _PortionPrompts:
 class _Plan:
     """The questions for a model; `stored` are replies from the cache, `budget` estimates the cost of the other replies.
 
-    `unconfirmed` are the digests of stored replies after which an interrupted run did not check the model.
+    `unconfirmed` are the digests of questions with a stored reply that no check of the model has confirmed, because the
+    run was interrupted.
     """
 
     model: ChatModel
@@ -95,7 +96,7 @@ def ask_chats(
     tell: Callable[[str], None],
     keep_open: bool = False,
 ) -> list[ModelOutput]:
-    """Ask chat models about all portions of a run; stored replies are reused.
+    """Ask chat models about all portions (data set, part, language) of a run; stored replies are reused.
 
     The limits of requests and cost apply to all models together and are checked before the first request. Each model is
     closed when it is finished, unless `keep_open` is set.
@@ -159,7 +160,7 @@ def _collect_replies(
     watch: ShowProgress,
     so_far: OnInterim,
 ) -> dict[bytes, Reply]:
-    """Return the replies to all questions; new replies are stored immediately and checked after each window."""
+    """Return the replies to all questions; new replies are stored at once and checked after each window of messages."""
     fingerprint = plan.model.chat_fingerprint(sampling)
     confirmation = ChatConfirmation(plan.model, sampling, spending, plan.stored.values())
     key = _format_unconfirmed_key(fingerprint) if confirmation.is_needed else fingerprint
@@ -191,7 +192,7 @@ def _collect_replies(
 
 
 def _confirm_stored_replies(plan: _Plan, confirmation: ChatConfirmation, fingerprint: str, store: ReplyStore) -> None:
-    """Check the stored replies that an interrupted run did not check; delete them if the model has changed."""
+    """Check the stored replies of an interrupted run that were not checked; delete them if the model has changed."""
     if not plan.unconfirmed:
         return
     known = {plan.questions[digest]: plan.stored[digest] for digest in plan.unconfirmed}
@@ -295,13 +296,13 @@ def _store_outcomes(
 
 
 def _note_missing_choices(model: str, entry: _PortionPrompts, table: pd.DataFrame) -> Iterator[str]:
-    """Yield a note if the model chose no option in a portion."""
+    """Yield a note if all answers about a portion (data set, part, language) are refusals or name no option."""
     if not table["outcome"].isin([REFUSAL.outcome, UNPARSEABLE.outcome]).all():
         return
     refusals = 100 * float((table["outcome"] == REFUSAL.outcome).mean())
     yield (
-        f"{model} chose no option in {len(table):,} answers about {entry.location} ({refusals:.0f}% refusals), so its "
-        "bias is unknown."
+        f"{model} chose no option in {len(table):,} answers about {entry.location} ({refusals:.0f}% refusals), so the "
+        "bias of the model is unknown."
     )
 
 
@@ -333,7 +334,7 @@ def _build_prompts(
     options: ChatOptions,
     sampling: SamplingOptions,
 ) -> Iterator[_PortionPrompts]:
-    """Yield the portions with their messages; unsupported portions are recorded in `run`."""
+    """Yield the portions (data set, part, language) with their messages; record unsupported ones in `run`."""
     for portion in portions:
         try:
             choices = _build_choices(portion)
@@ -357,14 +358,14 @@ def _build_prompts(
             suffixes.append("instructions in English")
             location = f"{portion.name}/{portion.part}:{portion.language}"
             run.notes.append(
-                f"{location} was asked with English instructions, because there are none in its language yet."
+                f"{location} was asked with English instructions, because Tiltmeter has none in this language."
             )
         suffix = ", ".join(filter(None, suffixes))
         yield _PortionPrompts(portion, f"{protocol}/{suffix}" if suffix else protocol, items, prompts)
 
 
 def _skip_special_tokens(entry: _PortionPrompts, model: ChatModel, run: ModelOutput) -> _PortionPrompts:
-    """Return the entry without the items that contain a special token of a local model; record them in `run`."""
+    """Return the portion without the items that contain a special token of a local model; record them in `run`."""
     text: Tokenizer | None = getattr(model, "text", None)  # None for a server, which has its own tokenizer
     if text is None:
         return entry
@@ -376,7 +377,7 @@ def _skip_special_tokens(entry: _PortionPrompts, model: ChatModel, run: ModelOut
 def _skip_long_items(
     entry: _PortionPrompts, model: ChatModel, run: ModelOutput, sampling: SamplingOptions
 ) -> _PortionPrompts:
-    """Return the entry without the items that are too long for a local model; record them in `run`."""
+    """Return the portion without the items that are too long for a local model; record them in `run`."""
     longest_message: Callable[[SamplingOptions], int | None] | None = getattr(model, "compute_message_limit", None)
     longest = longest_message(sampling) if longest_message else None
     if longest is None:
@@ -408,7 +409,7 @@ def _build_choices(portion: Portion) -> list[tuple[Item, Choice]]:
     for _, choice in choices:
         if choice.task not in get_args(Task):
             raise UnsupportedPart(
-                f"Its benchmark has the unknown task {choice.task!r}; there are instructions for "
+                f"The benchmark of these items has the unknown task {choice.task!r}; Tiltmeter has instructions for "
                 f"{', '.join(get_args(Task))}."
             )
     return choices
@@ -425,7 +426,7 @@ def _explain_unusable(choice: Choice) -> str | None:
 def _build_tables(
     model: str, entry: _PortionPrompts, replies: dict[bytes, Reply], sampling: SamplingOptions
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return two tables of a portion: the answers and the scores."""
+    """Return two tables of a portion (data set, part, language): the answers and the scores."""
     rows: list[dict[str, Any]] = []
     by_item: dict[str, list[ItemAnswer]] = {}
     for prompt in entry.prompts:
@@ -478,7 +479,7 @@ def _read_reply(prompt: Prompt, reply: Reply, language: str, sampling: SamplingO
 
 
 def compute_label_shares(labels: Sequence[str], reply: Reply) -> tuple[float, ...]:
-    """Return the probability of each label as the first token, with or without a space and brackets.
+    """Return the probability of each label as the first token; tokens with spaces or punctuation around it count.
 
     >>> reply = Reply("", first_tokens=((" A", math.log(0.5)), ("A", math.log(0.125)), ("B", math.log(0.25))))
     >>> compute_label_shares(["A", "B"], reply)

@@ -35,7 +35,7 @@ class MeasurementConditions(RecordKey):
 
 
 def get_answer_type(kind: str) -> AnswerType:
-    """Return the answer type of a model head.
+    """Return the answer type of a kind of model head, such as `masked`.
 
     >>> get_answer_type("next-sentence"), get_answer_type("masked"), get_answer_type("chat")
     ('next-sentence', 'likelihood', 'prompted')

@@ -9,7 +9,7 @@ from tiltmeter.runs.portions import UNDIVIDED, Portion
 
 
 def list_omitted_rows(portions: Iterable[Portion]) -> list[LeftOutRow]:
-    """Return the entries of the manifest for rows that contain no usable item."""
+    """Return the entries of the manifest for rows of data files that contain no usable item."""
     return [
         LeftOutRow(
             benchmark=portion.name,
@@ -26,7 +26,7 @@ def list_omitted_rows(portions: Iterable[Portion]) -> list[LeftOutRow]:
 
 
 def describe_data_problems(available: Iterable[Portion], chosen: Iterable[Portion]) -> list[str]:
-    """Return notes about omitted rows in `available`, and about warnings for items in `chosen`."""
+    """Return notes about omitted rows in all portions (`available`), and about warnings for the `chosen` items."""
     rows: dict[str, set[tuple[str, str]]] = {}
     notes = []
     for portion in available:

@@ -17,7 +17,7 @@ def reject_same_names(names: Sequence[str]) -> None:
         place = _resolve_place(name)
         if places.get(place) == name:
             raise UsageError(
-                f"Two models have the name {name}, so their results could not be distinguished; rename one."
+                f"Two models have the name {name}, so their results could not be distinguished; rename one of them."
             )
         if place in places:
             raise UsageError(f"{places[place]} and {name} are the same model; remove one of them.")

@@ -72,15 +72,16 @@ def evaluate(
     `chat:my-model@http://localhost:8000/v1` or `chat:FOLDER_OR_ID`. `on` names benchmarks: `stereoset:en,de`,
     `stereoset/intrasentence:de`, `starter`, or a JSONL file.
 
-    The run: `limit` samples this number of items of each part and language, the same items in all languages. `perturb`
-    applies a perturbation to every item, for example `drop-final-character` to pairs. `margins` overrides equivalence
-    margins, for example `{"SS": 3}`. `family` is `portion` or `run`: which tests are corrected together. `fixed` are
-    factors over which results do not generalise, for example `["words"]`. `keep_tokens` stores the log-probability of
-    each token of sentence pairs, for the report. Items that are too long for a model are skipped and listed. If they
-    are more than 1% of the items of a part in a language, the run stops; with `every_item`, it stops at the first such
-    item. `out` is the folder to write the run to.
+    The run: `limit` is the maximum number of items of each part and language; the sample has the same items in all
+    languages. `perturb` applies a perturbation to every item, for example `drop-final-character` to pairs. `margins`
+    replaces default equivalence margins, for example `{"SS": 3}`. `family` says which tests are corrected together:
+    those of one part and language (`portion`), or all tests (`run`). `fixed` are factors over which results do not
+    generalise, for example `["words"]`. `keep_tokens` stores the log-probability of each token of sentence pairs, for
+    the report. Items that are too long for a model are skipped and listed. If they are more than 1% of the items of a
+    part in a language, the run stops; with `every_item`, it stops if any item is too long. `out` is the folder to write
+    the run to.
 
-    Local models: `kind`, `device`, `dtype`, `batch_tokens` and `trust_remote_code` are as on the command line;
+    Local models: `kind`, `device`, `dtype`, `batch_tokens` and `trust_remote_code` are the options of the command line;
     `devices` uses several devices in parallel, such as `["cuda:0", "cuda:1"]`. `plain` disables all speed-ups and
     recomputes all answers: slower, with the same results up to rounding. `tokenizer` names a tokenizer to use instead
     of the model's own. `quantize` is `8bit` or `4bit`. `split` divides a model over all GPUs, main memory and disk,

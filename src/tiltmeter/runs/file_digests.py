@@ -14,7 +14,7 @@ DIGESTS = "digests"
 
 
 def digest_files(folder: Path) -> dict[str, str]:
-    """Return the SHA-256 hashes of the files of a run's folder, except its manifest."""
+    """Return a mapping from file name to SHA-256 hash, for the files of a run's folder except its manifest."""
     return {name: _digest_file(folder / name) for name in NAMES if name != MANIFEST and (folder / name).is_file()}
 
 

@@ -62,7 +62,10 @@ def _open_parse_finder(path: Path) -> GenderFinder:
     }
 
     def find(text: str) -> SpeakerGender | None:
-        """Return the gender of the first sentence that has a gender; the parser may have split the text."""
+        """Return the gender of the first parsed sentence that has a gender; None if a part of the text was not parsed.
+
+        The parser may have split the text into several sentences.
+        """
         words = normalize_text(text).split()
         result = SpeakerGender(None)
         while words:

@@ -1,4 +1,7 @@
-"""Read the scores released with GEST: one text file per template, with the log10 of one item's ratio on each line."""
+"""Read the scores released with GEST: one text file per template, with one number per item.
+
+The number is the log10 of the ratio of two probabilities, of the masculine and of the feminine wording.
+"""
 
 import math
 import re
@@ -20,7 +23,7 @@ _NAME = re.compile(r"_template-\d+$")
 
 
 def read_gest_predictions(path: Path, predicted: Sequence[Portion], *, model: str | None = None) -> Predictions:
-    """Read the file of one template, or all files of a model.
+    """Read the GEST scores of a model from the file of one template, or from all its files.
 
     The released files of a model are called `NAME_template-0.txt` and so on. A masked model has four files; a causal
     model has two, for the last two templates. `path` is the path of one file, or `FOLDER/NAME` for all files.

@@ -11,7 +11,10 @@ from tiltmeter.runs.measurement import group_by_benchmark
 
 @dataclass(frozen=True, slots=True)
 class InterimValue:
-    """The value of the primary measure of one portion; `items` is the number of answered items."""
+    """The value of the primary measure of one portion (the items of one data set, part and language).
+
+    `items` is the number of answered items.
+    """
 
     model: str
     benchmark: str
@@ -28,7 +31,7 @@ OnInterim = Callable[[Callable[[], list[InterimValue]]], None]
 
 
 def compute_interim_values(scores: pd.DataFrame, measure_modules: Mapping[str, str]) -> list[InterimValue]:
-    """Return the primary measures of the scores; `measure_modules` maps each benchmark to its module of measures."""
+    """Return the primary measure of each model, part and language; `measure_modules` maps benchmarks to modules."""
     records = [
         record
         for name, table in group_by_benchmark(scores)

@@ -1,4 +1,4 @@
-"""Runs of language models: ask about all portions and score the answers, one chunk of items at a time."""
+"""Runs of language models: ask questions and score the answers, one chunk (several blocks of items) at a time."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -23,14 +23,14 @@ from tiltmeter.runs.score_tables import build_score_table
 from tiltmeter.runs.token_table import build_token_table
 from tiltmeter.runs.unreadable_items import ALL_ZERO, find_zero_scores, list_flagged_items, omits_unreadable
 
-# A portion, and those of its trials that are answered together.
+# A portion (data set, part, language), and those of its trials (questions about one item) that are answered together.
 _PortionTrials = tuple[PortionBlocks, list[Trial]]
 
 
 def ask_model(
     model: Model, prepared: PreparedRun, answers: AnswerStore, watch: ShowProgress, so_far: OnInterim
 ) -> ModelOutput:
-    """Ask a language model about all portions of a run, and return the model's output; the model is not closed."""
+    """Ask a language model all questions of a run, and return the model's output; the model is not closed."""
     run = ModelOutput()
     entries = build_portion_blocks(model, prepared, run)
     for kind in dict.fromkeys(entry.kind for entry in entries):
@@ -58,7 +58,7 @@ def _ask_in_chunks(
     report: ReportProgress,
     so_far: OnInterim,
 ) -> None:
-    """Ask a model about the portions for one kind of head, and add the scores to the portions."""
+    """Ask a model about portions (data set, part, language) for one kind of head; add the scores to the portions."""
     chunks = group_into_chunks(entries)
     # This is an estimate: a question that occurs in several blocks is counted several times.
     expected = [sum(block.questions for _, block in chunk) for chunk in chunks]
@@ -85,7 +85,7 @@ def _ask_chunk(
     report: ReportProgress,
     so_far: OnInterim,
 ) -> None:
-    """Ask a model about the items of a chunk; only the scores stay in memory."""
+    """Ask a model about the items of a chunk (several blocks of items); only the scores stay in memory."""
     together = _take_trials(model, chunk, prepared.settings.protocol)
 
     def report_with_values(progress: Progress) -> None:
@@ -106,7 +106,7 @@ def _get_answers(
 
 
 def _take_trials(model: Model, chunk: Sequence[tuple[PortionBlocks, ItemBlock]], protocol: str) -> list[_PortionTrials]:
-    """Remove the trials of a chunk from its blocks, and return the trials grouped by portion."""
+    """Return the trials (questions about one item) of a chunk, grouped by portion; free them in the blocks."""
     together: list[_PortionTrials] = []
     for entry, block in chunk:
         trials = entry.trials(block, model, protocol)
@@ -121,7 +121,7 @@ def _take_trials(model: Model, chunk: Sequence[tuple[PortionBlocks, ItemBlock]],
 def _store_scores(
     model: Model, entry: PortionBlocks, trials: Sequence[Trial], answers: Mapping[bytes, Answer], *, keep_tokens: bool
 ) -> None:
-    """Add the scores of trials to their portion, and record unreadable items."""
+    """Add the scores of trials (questions about one item) to their portion, and record unreadable items."""
     scores = _build_score_table(model.name, entry, trials, answers)
     zero = find_zero_scores(scores)
     entry.unreadable |= {item: found for item, found in zero.items() if item not in entry.unreadable}

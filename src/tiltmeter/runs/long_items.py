@@ -6,12 +6,12 @@ from tiltmeter.benchmarks.benchmark import PartTrials, SkippedItem
 from tiltmeter.errors import ModelError
 from tiltmeter.runs.portions import Portion
 
-# The maximum share of a portion's items that may be skipped.
+# The maximum share of skipped items in a portion (data set, part and language).
 LARGEST_SHARE = 0.01
 
 
 def find_excess_lengths(part_trials: PartTrials, longest: int | None) -> dict[str, int]:
-    """Return the items with a question longer than `longest` tokens: item id to number of tokens."""
+    """Return a mapping from item id to number of tokens, for items with a question longer than `longest` tokens."""
     if longest is None:
         return {}
     lengths = {item: length for item, length in part_trials.too_long.items() if length > longest}
@@ -42,7 +42,8 @@ def skip_long_items(
 ) -> list[SkippedItem]:
     """Return the items in `lengths` that are longer than `longest`, the model's maximum input length.
 
-    Raises a ModelError if their share of the portion exceeds `LARGEST_SHARE`, or, with `every_item`, if there are any.
+    Raises a ModelError if their share of the portion exceeds `LARGEST_SHARE`, or, with `every_item`, if there is
+    any such item.
     """
     too_long = {item: length for item, length in lengths.items() if length > longest}
     if too_long and (every_item or len(too_long) > LARGEST_SHARE * len(portion.items)):

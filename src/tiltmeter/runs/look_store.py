@@ -1,4 +1,4 @@
-"""The store of looks on disk: which samples of a portion a model was already tested on."""
+"""The store of looks (tests of a model on growing samples of the same items) on disk."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
@@ -28,16 +28,16 @@ _INSERT = "INSERT OR REPLACE INTO looks VALUES (?1, ?2, ?3, checksum_of(CAST(?1 
 
 
 class LookStore(CacheDatabase):
-    """The numbers of items that were tested, in their order, by portion; one SQLite file for several runs."""
+    """The sizes of the tested samples of each portion, in the order of the tests; one SQLite file for all runs."""
 
     def __init__(self, path: Path | str) -> None:
         remedy = "move it away, or set TILTMETER_CACHE to another folder"
         super().__init__(str(path), _SCHEMA, synchronous="NORMAL", contents="looks", remedy=remedy)
 
     def add(self, portion: str, items: int) -> tuple[int, ...]:
-        """Record a test of `items` items, and return the numbers of items of the tests before it.
+        """Record a test with `items` items, and return the numbers of items of earlier tests on the same portion.
 
-        A test that is repeated keeps its place. A read-only file is not changed.
+        A repeated test with the same number of items is not recorded again. A read-only file is not changed.
         """
         if self.is_read_only:
             found = self._list_items(portion)
@@ -53,7 +53,7 @@ class LookStore(CacheDatabase):
 
 
 def record_looks(folder: Path, drafts: Iterable[tuple[str, Look]]) -> list[Look]:
-    """Record the looks of a run in the store of the cache folder, and return them with the earlier looks.
+    """Record the looks of a run (its tests on samples of items) in the store of the cache folder, and return them with the earlier looks.
 
     `drafts` are looks without earlier looks, each with the text that identifies its portion (see `build_key`).
     """
@@ -86,6 +86,9 @@ def list_looks(prepared: PreparedRun, runs: Iterable[ModelOutput]) -> Iterator[t
 
 
 def build_key(identity: str, look: Look, files: Mapping[str, str]) -> str:
-    """Return a text that identifies model, items and protocol; renaming a model or changing a file does not matter."""
+    """Return a text that identifies model, items and protocol.
+
+    It contains fingerprints and hashes, so it stays the same if a model or a data file is renamed.
+    """
     place = (look.benchmark, look.part, look.language, look.protocol)
     return json.dumps([identity, *place, sorted(files.values())], sort_keys=True)

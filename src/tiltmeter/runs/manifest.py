@@ -22,7 +22,7 @@ _LIBRARIES = ("tiltmeter", "torch", "transformers", "tokenizers", "numpy", "scip
 
 @dataclass(frozen=True, slots=True)
 class ComputeUse:
-    """The hardware, hours and watt-hours that a model's answers took; `energy` is the source of the watt-hours."""
+    """The hardware, hours and watt-hours that a model's answers took; `energy` says how the watt-hours were found."""
 
     hardware: tuple[str, ...] = ()
     hours: float = 0.0
@@ -70,7 +70,7 @@ def build_model_entry(details: Mapping[str, Any]) -> ModelEntry:
 
 @dataclass(frozen=True, slots=True)
 class Components:
-    """The form of the items, the benchmark that asked about them, and the module that measured their scores."""
+    """The components that measured a data set: the form of its items, the benchmark and the module of measures."""
 
     form: ComponentVersion
     benchmark: ComponentVersion
@@ -84,7 +84,7 @@ class DataEntry:
     `items` is the number of used items, `available` the number of all items. `files` maps file names to SHA-256 hashes.
     `warnings` maps the code of each warning that affects the interpretation of results to its number of items. For
     translations, `source` is the data set with the sentences, `item_language` is their language, and `edition` is the
-    edition of GEST. `components` is None in manifests of older versions of Tiltmeter.
+    published version of GEST. `components` is None in manifests of older versions of Tiltmeter.
     """
 
     benchmark: str
@@ -101,7 +101,7 @@ class DataEntry:
 
     @property
     def is_sample(self) -> bool:
-        """Whether the run used only a sample of the items, because of a limit."""
+        """Whether the run used only a sample of the items, because of --limit."""
         return bool(self.available) and self.items < (self.available or 0)
 
 
@@ -161,8 +161,8 @@ class LeftOutRow:
 class Statistics:
     """How intervals and tests were computed; `margins` are equivalence margins that replace the defaults.
 
-    `families` says which tests were corrected together: those of a portion, or those of the whole run. `fixed` are the
-    factors over which the results do not generalise, such as `words`.
+    `families` says which tests were corrected together: those of a part and language, or those of the whole run.
+    `fixed` are the factors over which the results do not generalise, such as `words`.
     """
 
     interval: float | None = field(default=None, metadata=OPTIONAL)
@@ -180,7 +180,7 @@ class Manifest:
     """The manifest of a run.
 
     `request` has the arguments of the run, `asked` the conditions of each measurement, and `refused` the parts that a
-    model does not support. `looks` tell which samples of each portion were tested before. `digests` are SHA-256 hashes
+    model does not support. `looks` tell which samples of the items were tested before. `digests` are SHA-256 hashes
     of the run's files; `is_edited` says whether `manifest.json` was changed after it was written. `other` has the keys
     that this version of Tiltmeter does not know.
     """
@@ -210,11 +210,11 @@ class Manifest:
         return next((entry for entry in self.models if entry.name == name), None)
 
     def list_forms(self) -> list[str]:
-        """Return the forms of the items, sorted."""
+        """Return the sorted names of the forms of the items, such as `association`."""
         return sorted({entry.components.form.name for entry in self.data if entry.components is not None})
 
     def get_measure_modules(self) -> dict[str, str]:
-        """Return the module of measures that the manifest records for each benchmark."""
+        """Return a mapping from each benchmark to the module of measures that the manifest records for it."""
         return {entry.benchmark: entry.components.measures.name for entry in self.data if entry.components is not None}
 
     def index_data_sets(self) -> "dict[tuple[str, str], DataSetFiles]":
@@ -232,7 +232,10 @@ class DataSetFiles:
     parts: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
     def get_edition(self, part: str) -> frozenset[str]:
-        """Return the SHA-256 hashes of the files of a part; of all parts if the part is unknown."""
+        """Return the SHA-256 hashes of the files of a part, which identify the edition (the version) of the data.
+
+        Return the hashes of all parts if the part is unknown.
+        """
         files = self.parts.get(part) or {name: digest for own in self.parts.values() for name, digest in own.items()}
         return frozenset(files.values())
 

@@ -38,7 +38,10 @@ def parse_manifest(values: Any) -> Manifest:
 
 
 def read_request(folder: Path) -> Mapping[str, Any] | None:
-    """Return the request of the run in a folder, even if the rest of its manifest is invalid; None if unreadable."""
+    """Return the request of the run in a folder, even if the rest of the manifest is invalid.
+
+    Return None if the request itself is missing or invalid.
+    """
     try:
         request = read_json(folder / MANIFEST)["request"]
     except (DataError, KeyError, TypeError):
@@ -78,7 +81,7 @@ def write_json(path: Path, values: object) -> None:
 
 
 def with_digests(manifest: Manifest, folder: Path) -> Manifest:
-    """Return the manifest with the digests of the other files in a folder; `write_manifest` adds its own digest."""
+    """Return the manifest with the digests of the run's other files; `write_manifest` adds that of the manifest."""
     return replace(manifest, digests=digest_files(folder), is_edited=False)
 
 

@@ -31,7 +31,7 @@ from tiltmeter.runs.manifest import Manifest, UnscoredItem
 
 
 def group_by_benchmark(scores: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
-    """Yield each benchmark with its scores, without empty columns; if there is only one, the table is not copied."""
+    """Yield each benchmark with its scores, without empty columns; the rows of a single benchmark are not copied."""
     names = scores["benchmark"].unique()
     for name in names:
         table = scores if len(names) == 1 else scores[scores["benchmark"] == name]
@@ -79,7 +79,7 @@ def remeasure_scores(scores: pd.DataFrame, manifest: Manifest) -> list[Record]:
         if name not in modules:
             roles = sorted(set(scores.loc[scores["benchmark"] == name, "role"]))
             raise DataError(
-                f"The manifest names no measures for {name}, and no measures fit its roles {', '.join(roles)}."
+                f"The manifest names no measures for {name}, and no measures fit its scores ({', '.join(roles)})."
             )
     statistics = manifest.statistics
     return measure_scores(
@@ -109,7 +109,7 @@ def find_measure_modules(scores: pd.DataFrame, manifest: Manifest) -> dict[str, 
 
 
 def find_module(manifest: Manifest, benchmark: str, roles: AbstractSet[str], columns: AbstractSet[str]) -> str | None:
-    """Return the module of measures of a benchmark: from the manifest, otherwise one that fits roles and columns."""
+    """Return the module of measures of a benchmark: from the manifest, otherwise the one that fits the scores."""
     return manifest.get_measure_modules().get(benchmark) or find_measure_module(roles, columns)
 
 

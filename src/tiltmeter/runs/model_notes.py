@@ -32,6 +32,6 @@ def _list_notes(entry: ModelEntry) -> Iterator[str]:
         )
     for kind, reasons in (entry.disabled or {}).items():
         listed = ", ".join(f"{speedup} ({reason})" for speedup, reason in reasons.items())
-        yield f"{name} was measured as {kind} without {listed}; this is slower, but the scores are correct."
+        yield f"{name} ({kind}) was measured without the speed-up {listed}; this is slower, but the scores are correct."
     if split := entry.split:
         yield f"{name} was split over {', '.join(split)}."

@@ -1,4 +1,4 @@
-"""Find the runs inside a folder, for example in the folder of a matrix."""
+"""Find the runs inside a folder, for example in the folder of a matrix (runs of several models and data sets)."""
 
 import os
 from collections.abc import Iterator, Sequence

@@ -1,8 +1,8 @@
-"""The portions of a run, divided into blocks of items.
+"""The portions (data set, part and language) of a run, divided into blocks of items.
 
 Before a model answers the first question, the questions of all portions are built and checked. Only the questions of
-the first chunk are kept; the others are built again when the model is asked. Therefore memory does not grow with the
-number of items.
+the first chunk (several blocks) are kept; the others are built again when the model is asked. Therefore memory does not
+grow with the number of items.
 """
 
 from collections.abc import Iterator, Sequence
@@ -34,13 +34,13 @@ BLOCK_ITEMS = 512
 # memory. With smaller chunks, fewer items share prefixes and more batches are not full.
 CHUNK_SIZE = 8_000_000
 # The sizes, in the same unit, of a question, of a requested value, of a token and of a token in a prefix tree. They
-# include the memory for plan and answer. Measured with tracemalloc on pairs, StereoSet and multiple choice.
+# include the memory for plan and answer. They were measured with tracemalloc on three benchmarks.
 _QUESTION_SIZE, _WANTED_SIZE, _TOKEN_SIZE, _TREE_TOKEN_SIZE = 24, 4, 1, 2
 
 
 @dataclass(slots=True)
 class ItemBlock:
-    """The items of a portion from index `start` to `stop`, with the number and size of their questions.
+    """A block: the items of a portion from index `start` to `stop`, and the number and size of their questions.
 
     `trials` is None if the trials are not kept; they are then built again when the model is asked.
     """
@@ -54,7 +54,7 @@ class ItemBlock:
 
 @dataclass(slots=True)
 class PortionBlocks:
-    """A portion, how a model is asked about it, and the results.
+    """A portion (data set, part and language), how a model is asked about it, and the results.
 
     `unreadable` are the items that the model cannot read, `left_out` the items that are not asked about. `tables` has
     the scores of the blocks and `tokens` their token log-probabilities. `flagged` are the unreadable items with scores,
@@ -75,7 +75,10 @@ class PortionBlocks:
     readable: int = 0
 
     def trials(self, block: ItemBlock, model: Model, protocol: str) -> list[Trial]:
-        """Return the trials of a block; `protocol` is the protocol that the user requested."""
+        """Return the trials of a block (a trial has the questions about one candidate or item).
+
+        `protocol` is the protocol that the user requested.
+        """
         if block.trials is not None:
             return block.trials
         part_trials = _ask_benchmark(self.portion, self.benchmark, block.start, block.stop, model, protocol)
@@ -83,7 +86,7 @@ class PortionBlocks:
 
 
 def build_portion_blocks(model: Model, prepared: PreparedRun, run: ModelOutput) -> list[PortionBlocks]:
-    """Return the portions with their blocks; record parts that the model does not support in `run`."""
+    """Return the portions with their blocks of items; parts that the model does not support go to `run.refused`."""
     entries: list[PortionBlocks] = []
     kept = 0
     for portion, benchmark in _split_into_parts(prepared.chosen, model.kinds[0]):
@@ -108,7 +111,7 @@ def collect_question_digests(model: Model, prepared: PreparedRun) -> dict[Kind, 
 
 
 def group_into_chunks(portions: Sequence[PortionBlocks]) -> list[list[tuple[PortionBlocks, ItemBlock]]]:
-    """Group the blocks into chunks that are answered together, in the order of the portions.
+    """Group the blocks of items into chunks that are answered together, in the order of the portions.
 
     The chunks do not depend on which answers are already stored.
     """
@@ -125,7 +128,7 @@ def group_into_chunks(portions: Sequence[PortionBlocks]) -> list[list[tuple[Port
 
 
 def _split_into_parts(chosen: Sequence[Portion], kind: Kind) -> Iterator[tuple[Portion, Benchmark]]:
-    """Yield each portion with its benchmark, once for each part in which the benchmark asks about its items."""
+    """Yield each portion (data set and language) with its benchmark, once for each part of the benchmark."""
     for portion in chosen:
         benchmark = get_benchmark(portion.form)
         for part in portion.split_into_parts(benchmark.parts(kind)):
@@ -135,7 +138,7 @@ def _split_into_parts(chosen: Sequence[Portion], kind: Kind) -> Iterator[tuple[P
 def _build_checked_blocks(
     model: Model, portion: Portion, benchmark: Benchmark, prepared: PreparedRun, kept: int
 ) -> PortionBlocks:
-    """Return the checked blocks of a portion; `kept` is the size of the questions kept for earlier portions."""
+    """Return a portion divided into blocks; `kept` is the size of the questions kept for earlier portions."""
     step = BLOCK_ITEMS if benchmark.item_by_item(portion.items) else max(1, len(portion.items))
     entry: PortionBlocks | None = None
     lengths: dict[str, int] = {}
@@ -199,5 +202,5 @@ def _reject_unknown_ids(model: Model, part_trials: PartTrials, portion: Portion)
             if largest >= known:
                 raise ModelError(
                     f"The tokenizer of {model.name} does not belong to the model: in item {trial.item.id} of "
-                    f"{portion.name} it has the token {largest}, but the model has only {known:,} tokens."
+                    f"{portion.name} it returns the token id {largest}, but the model has only {known:,} tokens."
                 )

@@ -37,7 +37,7 @@ class Portion:
     left_out: Sequence[Finding] = ()
 
     def split_into_parts(self, parts: Sequence[str]) -> list["Portion"]:
-        """Return one copy of the portion for each of `parts`; only the portion itself if it already is one part."""
+        """Return a copy of these items for each of `parts`; only the portion itself if it already is one part."""
         return [replace(self, part=part) for part in parts] if parts and self.part == UNDIVIDED else [self]
 
     def label(self) -> dict[str, str]:
@@ -78,7 +78,7 @@ def select_measure_module(portion: Portion, *, is_chat: bool) -> str:
 
 
 def load_portions(text: str) -> Iterator[Portion]:
-    """Yield the portions of a specification such as `stereoset/intrasentence:de`."""
+    """Yield the portions (data set, part, language) of a specification such as `stereoset/intrasentence:de`."""
     spec = parse_spec(text)
     files = _list_hashes(spec)
     by_portion: dict[tuple[str, str, str], list[Item]] = {}

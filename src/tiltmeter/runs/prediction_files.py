@@ -16,7 +16,7 @@ from tiltmeter.runs.score_tables import build_score_table
 from tiltmeter.runs.scoring_methods import PROTOCOL
 from tiltmeter.text_files import read_json
 
-# Maps each part in a file to its scores by candidate id.
+# Maps each part in a file, such as "intrasentence", to its scores by candidate id.
 Scores = Mapping[str, Mapping[str, float]]
 
 
@@ -84,7 +84,10 @@ def read_predictions(
 
 
 def _read_stereotypes_multi(path: Path) -> Scores:
-    """Read {"intrasentence": [{"id": …, "score": …}, …], "intersentence": […]}; StereoSet's code writes it, too."""
+    """Return the scores from {"intrasentence": [{"id": …, "score": …}, …], "intersentence": […]}.
+
+    The code of StereoSet writes the same format.
+    """
     content = read_json(path)
     if not isinstance(content, dict) or not all(isinstance(entries, list) for entries in content.values()):
         raise DataError(f"{path} should contain an object with a list of predictions for each part.")

@@ -76,7 +76,7 @@ def build_request(
 
 
 def list_requested_values(group: RunSettings | ModelOptions) -> dict[str, Any]:
-    """Return the values that can change results; most values are omitted if they are the default."""
+    """Return a mapping from option to value, for options that can change results; most default values are omitted."""
     values = [(option, getattr(group, option.field)) for option in list_options(group) if option.changes_results]
     return {option.field: value for option, value in values if option.always_requested or option.is_given(value)}
 
@@ -106,9 +106,9 @@ def are_chat_models(requested: Sequence[str | AnyModel]) -> bool:
 
 
 def limit_items(portion: Portion, limit: int | None) -> Portion:
-    """Return the portion with at most `limit` items, chosen by a hash of their ids.
+    """Return the portion (data set, part, language) with at most `limit` items, chosen by a hash of their ids.
 
-    Items with the same id are therefore chosen in all languages.
+    Therefore a sample has the same items in all languages.
     """
     if limit is None or limit >= len(portion.items):
         return portion

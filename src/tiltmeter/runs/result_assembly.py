@@ -25,7 +25,7 @@ def assemble_result(
 ) -> Result:
     """Return the result of a run that took `seconds`; raise a ModelError if nothing could be scored.
 
-    `looks` are the tests of the same items before this run.
+    `looks` are the tests of this run; each lists the earlier tests of the same items.
     """
     chosen = prepared.chosen
     scores = [table for run in runs for table in run.scores if not table.empty]

@@ -21,7 +21,7 @@ SCHEMA = pa.schema(
 
 
 def build_item_table(portions: Iterable[Portion]) -> pd.DataFrame:
-    """Return a table of the items of these portions, each with its context and its texts by role.
+    """Return a table of the items, each with its context and its texts by role (such as stereotype).
 
     Items of data sets whose licence does not allow storing texts are omitted; see `describe_omitted_texts`.
     """

@@ -112,12 +112,12 @@ def validate_consistency(manifest: Manifest, scores: pd.DataFrame, records: Sequ
     benchmarks = set(scores["benchmark"])
     for record in records:
         if record.benchmark not in benchmarks:
-            raise DataError(f"{MEASURES} and {SCORES} belong to different runs: only one has {record}.")
+            raise DataError(f"{MEASURES} and {SCORES} belong to different runs: only one of them has {record}.")
     asked = {(entry.model, entry.benchmark) for entry in manifest.asked}
     scored = set(zip(scores["model"], scores["benchmark"], strict=True))
     if asked and (alone := sorted(scored - asked)):
         raise DataError(
-            f"{MANIFEST} and {SCORES} belong to different runs: only one has {alone[0][0]} on {alone[0][1]}."
+            f"{MANIFEST} and {SCORES} belong to different runs: only one of them has {alone[0][0]} on {alone[0][1]}."
         )
 
 

@@ -39,7 +39,7 @@ def describe_sample(data: Sequence[DataEntry], benchmark: str, part: str, langua
     for entry in data:
         if (entry.benchmark, entry.language) != (benchmark, language):
             continue
-        # Benchmarks with templates, such as GEST, have one entry with the part "all".
+        # Benchmarks with templates, such as GEST, have one entry, with the part "all", for all templates.
         if part in (entry.part, OVERALL) or entry.part == "all":
             items += entry.items
             available += entry.available or entry.items

@@ -1,7 +1,8 @@
 """Infer from a file name how published predictions were made.
 
-The released code of StereoSet and of its translations builds a file name from these values: the model, the class for
-intrasentence items, the class for intersentence items, the scoring case of a causal model, and the language:
+The released code of StereoSet and of its translations builds a file name from these values: the model, the Python
+class that scored intrasentence items, the class that scored intersentence items, the scoring case (a letter for the
+scoring formula) of a causal model, and the language:
 
     bert-base-cased_BertLM_BertNextSentence_en.json      masked; next-sentence head
     gpt2_GPT2LM_GPT2LM_c_en.json                         causal; case c
@@ -28,7 +29,7 @@ _HEAD = re.compile(r"BertNextSentence|ModelNSP")
 _CASE = re.compile(r"LM_(?P<case>orig|[b-f])(?:_|$)")
 _KINDS: dict[str, Kind] = {"GPT2": "causal", "T5": "seq2seq", "mT5": "seq2seq"}
 _CLASSES = re.compile(r"_+(?:(?:mT5|T5|GPT2|[A-Za-z]*BERTa?|[A-Za-z]*Bert)LM|BertNextSentence|ModelNSP)(?:_.*)?$")
-# The kind of model by the number of templates in GEST.
+# The kind of model by the number of GEST templates that it has scores for.
 _BY_TEMPLATES: dict[int, Kind] = {4: "masked", 2: "causal"}
 
 

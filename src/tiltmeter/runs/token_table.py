@@ -39,7 +39,7 @@ def build_token_table(
     answers: Mapping[bytes, Answer],
     text: Tokenizer,
 ) -> pd.DataFrame:
-    """Return a table of the tokens of all trials that name the sentence of each question (`Trial.sides`)."""
+    """Return a table with the tokens of the sentences; trials without sentence names (`Trial.sides`) are omitted."""
     rows: list[dict[str, Any]] = []
     for trial in trials:
         for side in dict.fromkeys(trial.sides):
@@ -97,7 +97,7 @@ def _find_sentence_bounds(
 
 
 def _begins_word(before: str, piece: str) -> bool:
-    """Return whether the token `piece`, after the token `before`, begins a word or is punctuation; False for a space.
+    """Return whether the token `piece`, after the text `before`, begins a word or is punctuation; False for a space.
 
     >>> pairs = ("", "gen"), ("gen", "tle"), ("gentle", " cat"), ("cat", "."), ("cat", " ")
     >>> tuple(_begins_word(before, piece) for before, piece in pairs)

@@ -112,9 +112,7 @@ def score_translations(
     }
     notes = []
     if edition is None and target.edition is not None:
-        notes.append(
-            f"{path.name} was matched to edition {target.edition} of GEST, because it has more of its sentences."
-        )
+        notes.append(f"{path.name} was matched to edition {target.edition} of GEST, the edition with the most matches.")
     if counts["unmatched"]:
         notes.append(f"{counts['unmatched']:,} sources in {path.name} are not sentences of the test and were ignored.")
     if counts["duplicates"]:

@@ -1,10 +1,11 @@
 """Items that a model cannot read, because its tokenizer does not know some of their tokens.
 
-- A model is not asked about a portion if its tokenizer does not know most of the text, or if most texts have no tokens.
+- A model is not asked about a part in a language if its tokenizer does not know most of the text, or if most texts
+  have no tokens.
 - An item is unreadable if one of its scored tokens is the unknown token, if one of its texts has no token, or if all
   its scores are 0. The published protocols score such items, like the released code, and the run flags them; all other
-  protocols skip them. If more than 10% of a portion are unreadable, its numbers are not interpretable
-  (`measures/verdict_rule.py`).
+  protocols skip them. If more than 10% of the items of a part are unreadable, its numbers are not
+  interpretable (`measures/verdict_rule.py`).
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -24,7 +25,7 @@ UNKNOWN_TOKENS = "some of its scored tokens are unknown to the tokenizer"
 NO_TOKEN = "one of its texts has no token"
 ALL_ZERO = "all its scores are 0"
 _PUBLISHED = "published"
-# The maximum share of unknown tokens, or of texts without tokens, in a portion that a model is asked about.
+# The maximum share of unknown tokens, or of texts without tokens, in the items that a model is asked about.
 _MOST = 0.5
 # The maximum number of items in the sample that is checked for unknown tokens.
 _PROBED = 100
@@ -108,7 +109,7 @@ def skip_unreadable(part_trials: PartTrials, unreadable: Mapping[str, Unreadable
 
 
 def find_zero_scores(scores: pd.DataFrame) -> dict[str, UnreadableItem]:
-    """Return the items whose candidates all have a score of exactly 0, as a mapping from item id to item.
+    """Return a mapping from item id to item, for the items whose candidates all have a score of exactly 0.
 
     Benchmarks with a single score per item are excluded, because their scores may be 0 for readable items.
     """

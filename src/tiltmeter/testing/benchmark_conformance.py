@@ -26,7 +26,7 @@ def check_benchmark(benchmark: Benchmark, form: Form[Any], items: Sequence[Any],
     require = build_requirement(f"benchmark of {benchmark.form!r}")
     require(items and texts, "give at least one item and one tokenizer")
     require(benchmark.protocols, "it has no protocol")
-    require(form.name == benchmark.form, f"its form is not {form.name!r}")
+    require(form.name == benchmark.form, f"its form is not {form.name!r}, the given form")
     asked = 0
     for text, protocol in product(texts, benchmark.protocols):
         for part, some in _group_portions(benchmark, form, items, text):
@@ -52,7 +52,7 @@ def _group_portions(
 def _check_protocol(
     require: Require, benchmark: Benchmark, items: Sequence[Any], text: Tokenizer, part: str, protocol: str
 ) -> bool:
-    """Check the questions of a protocol; return whether the protocol works with this tokenizer."""
+    """Check the questions of a protocol; return False if it does not support this tokenizer."""
     try:
         asked = benchmark.ask(part, list(items), text, protocol=protocol)
     except UnsupportedPart:

@@ -55,7 +55,7 @@ def _check_description(model: ChatModel) -> None:
         ) from error
     require(described.get("kind") == "chat", 'describe should have the entry "kind": "chat"')
     short, long = model.tokens(_PROMPTS[0]), model.tokens(_PROMPTS[0] * 10)
-    require(0 < short < long, f"it counts {short} tokens in a message, but {long} in one that is ten times as long")
+    require(0 < short < long, f"it counts {short} tokens in a message, but {long} in a message ten times as long")
 
 
 def _collect_replies(model: ChatModel, prompts: Sequence[str]) -> list[Reply]:
@@ -64,5 +64,5 @@ def _collect_replies(model: ChatModel, prompts: Sequence[str]) -> list[Reply]:
     given = list(model.stream_replies([ChatQuestion(prompt, ("A", "B")) for prompt in prompts], SamplingOptions()))
     require(all(isinstance(reply, Reply) for _, reply in given), "its replies are not instances of Reply")
     indices = sorted(index for index, _ in given)
-    require(indices == list(range(len(prompts))), f"it has {len(prompts)} messages, but replies to numbers {indices}")
+    require(indices == list(range(len(prompts))), f"it got {len(prompts)} messages, but replied to {indices}")
     return [reply for _, reply in sorted(given, key=lambda entry: entry[0])]

@@ -49,10 +49,10 @@ def _check_round_trip(require: Require, form: Form[Any], item: Any) -> None:
     score = form.compute_match_score(written) or 0
     for other in get_forms().values():
         claimed = other.compute_match_score(written) if other.name != form.name else None
-        require(claimed is None or claimed < score, f"the form {other.name!r} matches its lines as well")
-    again, problems = _read(form, json.loads(json.dumps(written, ensure_ascii=False)))
+        require(claimed is None or claimed < score, f"the form {other.name!r} matches its lines equally well")
+    again, problems = _read_item(form, json.loads(json.dumps(written, ensure_ascii=False)))
     require(not problems, f"{written} cannot be read back: {[problem.message for problem in problems]}")
-    require(again == item, f"{item!r} is {again!r} after writing and reading")
+    require(again == item, f"{item!r} becomes {again!r} after writing and reading")
 
 
 def _check_bad_fields(require: Require, form: Form[Any], item: Any) -> None:
@@ -66,7 +66,7 @@ def _check_bad_fields(require: Require, form: Form[Any], item: Any) -> None:
         bad.append((f"with the {key!r} {_WRONG}", {**others, key: _WRONG}))
     for change, values in bad:
         try:
-            _, problems = _read(form, values)
+            _, problems = _read_item(form, values)
         except Exception as error:
             require(False, f"reading a line {change} raises {type(error).__name__}: {error}; use `Fields`")
         require(problems, f"a line {change} gives no finding")
@@ -84,7 +84,7 @@ def _check_translation(require: Require, form: Form[Any], item: Any) -> None:
     texts = form.translatable(item)
     all_texts = dict(form.texts(item))
     for field, text in (*texts.items(), *all_texts.items()):
-        require(isinstance(text, str) and text, f"the text {field!r} is {text!r}")
+        require(isinstance(text, str) and text, f"the text of {field!r} is {text!r}; it must not be empty")
     if not texts:
         return
     same = form.translatable(form.with_texts(item, item.language, texts))
@@ -108,7 +108,7 @@ def _check_display(require: Require, form: Form[Any], item: Any) -> None:
     _check_problems(require, form, list(form.lint(item)))
 
 
-def _read(form: Form[Any], values: Mapping[str, object]) -> tuple[Any, list[Problem]]:
+def _read_item(form: Form[Any], values: Mapping[str, object]) -> tuple[Any, list[Problem]]:
     read = form.from_json(values)
     if read.values is None:
         return None, list(read.problems)

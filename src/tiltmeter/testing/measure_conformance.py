@@ -47,8 +47,10 @@ def check_measure(module: Any, scores: pd.DataFrame, tolerances: Mapping[str, fl
         if record.measure in known:
             _check_record(require, known[record.measure], record)
     shuffled = module.measure(scores.sample(frac=1, random_state=1), margins=None, intervals=True)
-    _check_same(require, records, shuffled, "the order of the rows")
-    _check_same(require, records, module.measure(scores, margins=None, intervals=False), "the computation of intervals")
+    _check_same_values(require, records, shuffled, "the order of the rows")
+    _check_same_values(
+        require, records, module.measure(scores, margins=None, intervals=False), "the computation of intervals"
+    )
     _check_contributions(require, known, records, scores, tolerances or {})
     _check_bad_scores(require, module, scores)
 
@@ -73,16 +75,16 @@ def _check_record(require: Require, measure: Measure, record: Record) -> None:
     if record.low is None or record.high is None:
         return
     inside = record.low - close <= record.value <= record.high + close
-    require(inside, f"{label}: {record.value} is outside its interval [{record.low}, {record.high}]")
+    require(inside, f"{label}: the value {record.value} is outside its interval [{record.low}, {record.high}]")
     bounded = low - close <= record.low and record.high <= high + close
     require(bounded, f"{label}: its interval [{record.low}, {record.high}] exceeds the bounds {measure.bounds}")
 
 
-def _check_same(require: Require, records: Iterable[Record], others: Iterable[Record], cause: str) -> None:
+def _check_same_values(require: Require, records: Iterable[Record], others: Iterable[Record], cause: str) -> None:
     values, other_values = _index_values(records), _index_values(others)
     for key in values.keys() & other_values.keys():
         close = math.isclose(values[key], other_values[key], rel_tol=_CLOSE, abs_tol=_CLOSE)
-        require(close, f"{key}: the value depends on {cause}: {values[key]} or {other_values[key]}")
+        require(close, f"{key}: the value depends on {cause}: it is {values[key]} or {other_values[key]}")
     require(values.keys() & other_values.keys(), f"the records depend on {cause}")
 
 
@@ -107,12 +109,12 @@ def _check_contributions(
         for name, record in found.items():
             close = tolerances.get(name, _CLOSE_TO_BOUND)
             for values in known[name].items if name in known else ():
-                expected = _estimate(values, rows)
+                expected = _recompute_value(values, rows)
                 same = expected is None or math.isclose(expected, record.value, rel_tol=_CLOSE_TO_BOUND, abs_tol=close)
                 require(same, f"{record}: its value is {record.value}, but its items contribute {expected}")
 
 
-def _estimate(values: ItemValues, rows: pd.DataFrame) -> float | None:
+def _recompute_value(values: ItemValues, rows: pd.DataFrame) -> float | None:
     """Compute the value of a measure from the contributions of items; return None if the rows do not define a value."""
     if not set(values.roles) <= set(rows["role"]) or not set(values.columns) <= set(rows.columns):
         return None
@@ -141,4 +143,4 @@ def _check_bad_scores(require: Require, module: Any, scores: pd.DataFrame) -> No
     except Exception as error:
         require(False, f"NaN scores raise {type(error).__name__}: {error}; raise a DataError")
     same = _index_values(records) == _index_values(module.measure(scores, margins=None, intervals=True))
-    require(not same, "NaN scores do not change the values")
+    require(not same, "NaN scores raise no error and do not change the values; raise a DataError")

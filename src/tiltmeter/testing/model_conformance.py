@@ -30,7 +30,7 @@ def check_model(model: Model, other: Model | None = None, questions: Sequence[Qu
     require = build_requirement(f"model {getattr(model, 'name', model)!r}")
     require(isinstance(model, Model), "it does not implement tiltmeter.models.model_protocol.Model")
     require(model.kinds, "its `kinds` are empty")
-    require(model.text.kind == model.kinds[0], f"its text has the kind {model.text.kind}, not {model.kinds[0]}")
+    require(model.text.kind == model.kinds[0], f"`text.kind` is {model.text.kind}, not {model.kinds[0]}")
     require(is_json_object(model.describe()), "describe returns values that are not JSON")
     kind = model.kinds[0]
     for one in model.kinds:

@@ -17,7 +17,7 @@ def build_requirement(component: str) -> Require:
 
 
 def is_json_object(values: object) -> bool:
-    """Tell whether a value is a dictionary that can be written as JSON."""
+    """Return whether a value is a dictionary that can be written as JSON."""
     try:
         json.dumps(values, allow_nan=False)
     except (TypeError, ValueError):

@@ -17,7 +17,7 @@ from tiltmeter.progress.progress import Progress, ReportProgress, ignore_progres
 from tiltmeter.training.batches import build_tensors
 from tiltmeter.training.tokenised_pairs import TokenisedPairs
 
-# Maximum number of tokens per batch. It is higher than in training, because no gradients are stored.
+# Maximum number of tokens per batch. The limit is higher than in training, because evaluation stores no gradients.
 _BATCH_TOKENS = {"cpu": 4_096, "cuda": 65_536}
 
 
@@ -70,7 +70,7 @@ def compute_logits(
             done += len(batch)
             report(Progress(done, len(order)))
     if not np.isfinite(all_logits[rows]).all():
-        raise ModelError("The logits of the head are not finite; train it with --precision float32 or a lower rate.")
+        raise ModelError("The logits of the head are not finite; train it with --precision float32 or lower rates.")
     return all_logits[rows]
 
 
@@ -86,7 +86,7 @@ def compute_accuracies(logits: NDArray[np.float32], tokens: TokenisedPairs) -> l
 
 
 def compute_validation_metrics(module: nn.Module, tokens: TokenisedPairs, precision: torch.dtype) -> dict[str, float]:
-    """Return the loss and the accuracy on the validation pairs."""
+    """Return a dictionary with the `loss` and the `accuracy` (in percent) of a head on the validation pairs."""
     logits = compute_logits(module, tokens, precision=precision)
     labels = torch.from_numpy(tokens.labels.astype(np.int64))
     return {

@@ -13,14 +13,14 @@ _LANGUAGE = re.compile(r"[A-Za-z]{2,3}([-_][A-Za-z0-9]+)*")
 
 
 def open_sources(texts: Sequence[str]) -> list[ArticleSource]:
-    """Open the sources given as `LANGUAGE=SOURCE`.
+    """Return the sources of articles that texts such as `en=help/en/` name (`LANGUAGE=SOURCE`).
 
     `SOURCE` alone is allowed for a JSONL file whose rows contain the language.
     """
     if not texts:
         raise UsageError("There are no articles; name them as in --articles en=help/en/ --articles de=help/de/.")
     if duplicates := sorted({text for text in texts if texts.count(text) > 1}):
-        raise UsageError(f"--articles {duplicates[0]} is given twice; leave out one.")
+        raise UsageError(f"--articles {duplicates[0]} is given twice; leave out one of them.")
     return [_open_source(text) for text in texts]
 
 

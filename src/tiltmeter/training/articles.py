@@ -1,4 +1,4 @@
-"""Articles, and the protocol of their sources."""
+"""The class of articles, and the protocol that sources of articles implement."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -37,11 +37,11 @@ class FolderArticles:
 
     def count(self) -> int:
         """Return the number of files with a supported suffix."""
-        return len(self._files())
+        return len(self._list_files())
 
     def read(self) -> Iterator[Article]:
         """Yield the articles, sorted by path."""
-        files = self._files()
+        files = self._list_files()
         if not files:
             raise DataError(f"{self.folder} has no files that end in {', '.join(_MARKUP)}; name another folder.")
         for path in files:
@@ -49,7 +49,7 @@ class FolderArticles:
             content = (_read_text(path),)
             yield Article(id, self.language, id, str(path), _MARKUP[path.suffix.lower()], content)
 
-    def _files(self) -> list[Path]:
+    def _list_files(self) -> list[Path]:
         return sorted(path for path in self.folder.rglob("*") if path.suffix.lower() in _MARKUP and path.is_file())
 
 

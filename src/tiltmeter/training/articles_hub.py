@@ -27,7 +27,7 @@ class HubArticles:
     def read(self) -> Iterator[Article]:
         """Yield the articles in the order of the data set."""
         rows = 0
-        for rows, row in enumerate(self._rows(), 1):
+        for rows, row in enumerate(self._stream_rows(), 1):
             location = f"{self.name}, row {rows}"
             text, id = row.get("text"), row.get("id")
             if not isinstance(text, str):
@@ -39,7 +39,7 @@ class HubArticles:
         if not rows:
             raise DataError(f"{self.name} is empty; name another data set, config or split.")
 
-    def _rows(self) -> Iterator[dict[str, Any]]:
+    def _stream_rows(self) -> Iterator[dict[str, Any]]:
         name, config, split, *rest = [*self.name.removeprefix("hf:").split(":"), "", "", ""]
         if not name or any(rest):
             raise UsageError(f"{self.name} is not hf:NAME:CONFIG:SPLIT, as in hf:wikimedia/wikipedia:20231101.en.")

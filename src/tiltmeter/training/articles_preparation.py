@@ -19,7 +19,7 @@ _BATCH_SIZE = 64
 
 
 class PreparedSentence(NamedTuple):
-    """A sentence that can be used in pairs; its random numbers depend only on seed, language, article and position."""
+    """A sentence that can be used in pairs; the random numbers depend only on seed, language, article and position."""
 
     position: int
     digest: int
@@ -55,7 +55,7 @@ class ArticlePreparation:
     check_language: bool = True
 
     def prepare(self, article: Article) -> PreparedArticle:
-        """Split an article into sentences, and select the usable sentences."""
+        """Split an article into sentences; return the usable sentences and the counts."""
         check = create_language_check(article.language, self.languages) if self.check_language else None
         try:
             sentences, is_readable = [*split_article(article)], True

@@ -53,7 +53,7 @@ class TrainingBatches(Dataset[dict[str, torch.Tensor]]):
 
     @property
     def padding(self) -> float:
-        """The number of padding tokens in all batches, divided by the number of all tokens."""
+        """The number of padding tokens in all batches, divided by the number of all tokens with padding."""
         tokens = padded = 0
         for number, rows in self._planned:
             lengths = self._passes[number].lengths[rows]

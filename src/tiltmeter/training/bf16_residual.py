@@ -18,7 +18,7 @@ from tiltmeter.engine.speedups.norms import find_rms_norms
 
 @contextmanager
 def use_bf16_residual(core: nn.Module, precision: torch.dtype, device: torch.device) -> Iterator[bool]:
-    """Use bfloat16 states and fused RMS norms within the context if the model has RMS norms; yield whether it has."""
+    """Use bfloat16 states and fused RMS norms within the context if the model has RMS norms; yield True if so."""
     norms = find_rms_norms(core) if precision == torch.bfloat16 and device.type == "cuda" else []
     if not norms:
         yield False

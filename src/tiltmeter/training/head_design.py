@@ -46,7 +46,7 @@ def design_head(
     if base.kind == "masked":
         if published:
             raise UsageError(
-                "--head published is not for masked models: the papers use the head of BERT itself; leave it out."
+                "--head published is not for masked models, because the papers use the head of BERT itself; omit it."
             )
         return HeadConfig(**common, reading="mean", joined=False)
     if base.kind == "causal":
@@ -73,7 +73,7 @@ def design_head(
 
 
 def _find_label_ids(base: Any) -> tuple[int, int]:
-    """Return the last token of each label; SentencePiece may put a token for the word start before it."""
+    """Return the last token id of each label; SentencePiece may put a token for the word start before it."""
     first, second = (base.tokenizer.encode(label, add_special_tokens=False)[-1:] for label in LABELS)
     unknown = base.tokenizer.unk_token_id
     if not first or not second or first == second or unknown in (*first, *second):

@@ -21,7 +21,7 @@ CARD = "README.md"
 
 
 def save_head(module: nn.Module, base: Any, head: HeadConfig, out: Path, record: Mapping[str, Any]) -> None:
-    """Write weights, tokenizer, model card, training record and curves.
+    """Write the weights, tokenizer, model card, training record and curves of a head to the folder `out`.
 
     The config is written last, because a folder with a config counts as a complete model.
     """

@@ -178,7 +178,7 @@ def _train(
     has_validation = len(tokens.set_aside) > 0
     if options.early_stop is not None and not has_validation:
         raise UsageError(
-            f"--early-stop needs validation pairs, which are 1 in {SET_ASIDE} articles; create pairs from more "
+            f"--early-stop needs validation pairs, from 1 in {SET_ASIDE} articles; create pairs from more "
             "articles, or leave it out."
         )
     arguments = TrainingArguments(

@@ -9,7 +9,7 @@ from tiltmeter.errors import UsageError
 
 
 def add_lora(core: nn.Module, rank: int) -> nn.Module:
-    """Return the core with a trainable adapter on each linear layer; the core's own weights are frozen."""
+    """Return the model with a trainable adapter on each linear layer; the model's own weights are frozen."""
     if find_spec("peft") is None:
         raise UsageError("peft is not installed, but --lora needs it; install it with: pip install 'tiltmeter[peft]'")
     if rank < 1:

@@ -4,12 +4,12 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-# Number of recent pairs that stay available for exchanges at the end.
+# Number of recent pairs that are kept in memory, so that the last pairs can exchange sentences with them.
 _BUFFER_SIZE = 1000
 
 
 class StoredSentence(NamedTuple):
-    """The number of the article, the number of the sentence, and a random number."""
+    """A sentence: the number of its article, its own number (`id`), and a random number (`key`)."""
 
     article: int
     id: int

@@ -28,9 +28,9 @@ Parts = Literal["equal", "all"]
 class PairOptions:
     """The options for making sentence pairs.
 
-    `held_out` is the share of held-out articles. With `parts` "equal", all languages have equally many training pairs.
-    `limit` is the maximum number of articles from each source. `check_language`: detect the language of each sentence,
-    and leave out English sentences in articles of other languages.
+    `held_out` is the share of articles for evaluation. With `parts` "equal", all languages have equally many training
+    pairs. `limit` is the maximum number of articles from each source. `check_language`: detect the language of each
+    sentence, and leave out English sentences in articles of other languages.
     """
 
     held_out: float = 0.1

@@ -109,7 +109,7 @@ class PairStore:
         self._db.execute("COMMIT")
 
     def drop_sentences(self) -> None:
-        """Mark the sentences to leave out: repeated sentences, and English sentences in other languages."""
+        """Mark the sentences to leave out: repeated sentences, and English sentences in articles of other languages."""
         self._db.execute("CREATE INDEX by_digest ON sentence (language, digest)")
         self._db.execute(_RECURRING)
         languages = [language for (language,) in self._db.execute("SELECT DISTINCT language FROM article")]
@@ -128,7 +128,7 @@ class PairStore:
         self._db.execute(_PAIRS)
         sides = self._db.execute("SELECT DISTINCT language, held_out FROM pair ORDER BY 1, 2").fetchall()
         for side in sides:
-            matched = match_sentences(self._firsts(side), self._seconds(side))
+            matched = match_sentences(self._stream_first_sentences(side), self._stream_second_sentences(side))
             self._db.execute("BEGIN")
             self._db.executemany(
                 "INSERT INTO negative VALUES (?, ?, ?, ?)",
@@ -136,11 +136,11 @@ class PairStore:
             )
             self._db.execute("COMMIT")
 
-    def _firsts(self, side: tuple[str, int]) -> Iterator[StoredSentence]:
+    def _stream_first_sentences(self, side: tuple[str, int]) -> Iterator[StoredSentence]:
         query = "SELECT article, id, 0 FROM pair WHERE language = ? AND held_out = ? ORDER BY first_order"
         return map(StoredSentence._make, self._db.execute(query, side))
 
-    def _seconds(self, side: tuple[str, int]) -> Iterator[StoredSentence]:
+    def _stream_second_sentences(self, side: tuple[str, int]) -> Iterator[StoredSentence]:
         query = (
             "SELECT article, second, negative_key FROM pair WHERE language = ? AND held_out = ? ORDER BY second_order"
         )

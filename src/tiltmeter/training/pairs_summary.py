@@ -73,12 +73,12 @@ _ROWS = {
     "usable": "  long enough",
     "distinct": "  distinct",
     "recurring": "  dropped: repeated",
-    "same_as_english": "  dropped: same as an English one",
+    "same_as_english": "  dropped: same as an English sentence",
     "english": "  dropped: detected as English",
     "other_language": "  in another language (kept)",
     "kept": "  kept",
     "train_pairs": "training pairs",
-    "train_pairs_left_out": "  omitted for equal parts",
+    "train_pairs_left_out": "  omitted for equal numbers per language",
     "held_out_pairs": "held-out pairs",
 }
 
@@ -99,7 +99,7 @@ def find_warnings(languages: dict[str, LanguageCounts]) -> Iterable[str]:
         if counts.unreadable_articles:
             yield f"{language}: {counts.unreadable_articles:,} articles with invalid markup were omitted."
         if not counts.language_checked:
-            yield f"{language}: the language of sentences was not checked."
+            yield f"{language}: the check of the language of sentences was off or unavailable."
         if counts.english_share > _MAX_ENGLISH_SHARE:
             count = counts.same_as_english + counts.english
             yield f"{language}: {count:,} sentences ({counts.english_share:.1%}) are English and were dropped."

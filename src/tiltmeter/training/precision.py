@@ -1,4 +1,4 @@
-"""The precision of matrix products in training; the weights are always float32."""
+"""The precision of matrix products in training; the trained weights are always float32."""
 
 import torch
 

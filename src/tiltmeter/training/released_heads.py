@@ -1,7 +1,8 @@
 """Conversion of the `.pth` files of the code released by Öztürk et al. (2023): next-sentence heads with their cores.
 
-A file contains the state of a `DataParallel` module with a core (`core_model`) and linear layers (`nsp_head`). If the
-core is an encoder-decoder, the linear layers are not used. Only tensors are read; code in the file is not run.
+A file contains the state of a `DataParallel` module with a core (`core_model`: the model without its output layer) and
+linear layers (`nsp_head`). If the core is an encoder-decoder, the linear layers are not used. Only tensors are read;
+code in the file is not run.
 """
 
 import re

@@ -147,8 +147,8 @@ def with_fresh_negatives(
 ) -> Iterator[pa.RecordBatch]:
     """Yield all pairs, with new second sentences in the negative pairs, from other articles in the same language.
 
-    The new second sentences are taken from positive pairs, because only their article is known. `number` is the index
-    of the epoch. If `only` is given, just the second sentences in `only` are replaced.
+    The new second sentences are taken from positive pairs, because only there the article of the second sentence is
+    known. `number` is the index of the epoch. If `only` is given, just the second sentences in `only` are replaced.
     """
     for index, batch in enumerate(batches):
         table = batch.to_pandas()

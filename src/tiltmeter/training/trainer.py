@@ -78,7 +78,7 @@ class HeadTrainer(Trainer):
         return prepared
 
     def create_optimizer(self, model: Any = None) -> torch.optim.Optimizer:
-        """Return AdamW with two learning rates (core and head), and without weight decay for biases and norms."""
+        """Return AdamW with two learning rates (model and head), and without weight decay for biases and norms."""
         if self.optimizer is None:
             module: Any = self.model if model is None else model
             groups: dict[tuple[float, float], list[nn.Parameter]] = {}

@@ -15,7 +15,7 @@ class TrainingRecipe:
     """The hyperparameters of a training.
 
     A weight update uses `batch` x `accumulation` pairs on each device. `core_rate` is the maximum learning rate of the
-    core, and `head_rate` that of the new layers. `by_length`: each batch has pairs of similar length.
+    base model, and `head_rate` that of the new layers. `by_length`: each batch has pairs of similar length.
     `fresh_negatives`: from the second epoch on, new negative pairs are drawn. `passes` is the number of epochs. The
     `precision` `auto` means bfloat16 if the device supports it, and float32 otherwise.
     """
@@ -48,7 +48,7 @@ class TrainingRecipe:
             raise UsageError(f"--max-length {self.max_length} is too short for two sentences; give 8 or more.")
 
     def count_warm_up_steps(self, steps: int) -> int:
-        """Return the number of weight updates in which the learning rate increases, from the number of all updates.
+        """Return in how many of `steps` weight updates the learning rate increases, at the start of the training.
 
         >>> PUBLISHED["gpt2"].count_warm_up_steps(15_625)
         157
@@ -90,6 +90,6 @@ def find_recipe(name: str, kind: Kind, model_type: str, *, lora: bool = False) -
         raise UsageError(f"--recipe {name} is not known; choose {' or '.join(RECIPES)}.")
     if kind == "masked":
         raise UsageError(
-            "--recipe published is not for masked models: the papers use the head of BERT itself; leave it out."
+            "--recipe published is not for masked models, because the papers use the head of BERT itself; leave it out."
         )
     return PUBLISHED["gpt2" if kind == "causal" else "mt5" if model_type == "mt5" else "t5"]

@@ -22,14 +22,14 @@ from tiltmeter.training.tokenised_pairs import (
 from tiltmeter.training.training_folder import TrainingFolder
 from tiltmeter.training.training_recipe import TrainingRecipe
 
-# One of this number of training articles is used for validation, with at most `_MAX_VALIDATION_PAIRS` pairs in total.
+# One in `SET_ASIDE` training articles is used for validation, with at most `_MAX_VALIDATION_PAIRS` pairs in total.
 SET_ASIDE = 100
 _MAX_VALIDATION_PAIRS = 2_000
 
 
 @dataclass(frozen=True)
 class TrainingTokens:
-    """The pairs of a training as token ids: training pairs of each epoch, validation pairs and held-out pairs."""
+    """The pairs as token ids: `batches` for training, `set_aside` for validation, `held_out` for the final accuracy."""
 
     batches: TrainingBatches
     set_aside: TokenisedPairs

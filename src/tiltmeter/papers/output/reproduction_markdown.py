@@ -73,7 +73,7 @@ def _format_numbers(outcomes: Sequence[ReproducedNumber], limit: int) -> Iterato
     values = [outcome for outcome in outcomes if outcome.printed.kind == VALUE] or list(outcomes)
     if len(values) > limit:
         values = sorted(values, key=lambda outcome: -_compute_distance(outcome))[:limit]
-        yield f"The {limit} with the largest differences:\n"
+        yield f"The {limit} numbers with the largest differences:\n"
     yield "| table | number | printed | recomputed |"
     yield "| --- | --- | ---: | ---: |"
     for outcome in values:

@@ -60,7 +60,7 @@ def format_recomputed(outcome: ReproducedNumber) -> str:
 
 
 def describe_contradiction(contradiction: Contradiction) -> str:
-    """Describe a contradiction: paper, table, cell, printed number, and the value that follows from other numbers."""
+    """Return a contradiction as text: paper, table, cell, printed number, and the value from the other numbers."""
     number = contradiction.number
     cell = ", ".join((*number.row(), *number.column()))
     return f"{number.paper.key}, {format_table_title([number.table])}, {cell}: {number.text}, but {contradiction.other}"

@@ -57,23 +57,21 @@ def print_reproduction(reproduction: Reproduction, console: Console) -> None:
         console.print(Text.assemble(("* ", "cyan"), (f"{remark.paper}, {tables}: {remark.text}", "bold")))
         console.print(Text(f"  {remark.evidence}"))
     for check in check_consistency([outcome.printed for outcome in reproduction.outcomes]):
-        console.print(Text(f"* {check.name}: {check.consistent_count} of {check.numbers} numbers"))
+        console.print(Text(f"* {check.name}: true for {check.consistent_count} of {check.numbers} numbers"))
         for contradiction in check.contradictions:
             console.print(Text(f"  {describe_contradiction(contradiction)}"))
     for outcome in reproduction.outcomes:
         if outcome.status is ReproductionStatus.DIFFERS:
             number = outcome.printed
             place = f"{number.paper.key}, {format_table_title([number.table])}, {format_cell_name(outcome)}"
-            text = f"{place}: printed {number.text}, ours {format_recomputed(outcome)} ({outcome.source})"
+            text = f"{place}: printed {number.text}, recomputed {format_recomputed(outcome)} ({outcome.source})"
             console.print(Text.assemble((f"{differs} ", "bold red"), text))
     _print_missing(reproduction, console)
     console.print()
     console.print(_build_summary(reproduction, console))
     unchecked = [name for name, used in reproduction.files.items() if not used.known]
     if unchecked:
-        console.print(
-            f"{format_count(len(unchecked), 'file')} used without a known hash; the commit of the repository is pinned."
-        )
+        console.print(f"{format_count(len(unchecked), 'file')} used without a known hash; only the commit is pinned.")
 
 
 def _print_table(paper: Paper, table: str, outcomes: Sequence[ReproducedNumber], console: Console) -> None:

@@ -26,7 +26,7 @@ _NO_RUN = (
 
 
 def find_source(cell: CellKey, *, from_models: bool) -> NumberSource:
-    """Return the source of the number in a table cell."""
+    """Return the source (recipe and key) of the number in a table cell."""
     key = ("all", "all", cell["metric"])
     if from_models:
         return NumberSource(key, lacking=_NO_RUN)

@@ -20,8 +20,8 @@ from tiltmeter.runs.score_tables import build_score_table
 
 REPOSITORY = "kinit-sk/gest"
 VARIANTS = "data/gender_variants.csv"
-# The folder with the released scores of each table, and its templates. Tables number templates from 1, files from 0.
-# Causal models have only the last two templates.
+# The folder with the released scores of each table, and the templates in each table. Tables number templates from 1,
+# files from 0. Causal models have only the last two templates.
 FOLDERS = {"9": "english_mlm", "10": "english_glm"}
 TEMPLATES = {"9": list_parts("masked"), "10": list_parts("causal")}
 
@@ -116,7 +116,7 @@ def count_pairs(context: RecipeContext) -> Numbers:
 
 
 def _collect_numbers(records: Iterable[Record], part: str) -> Numbers:
-    """Return the numbers that the tables print: q_i with its interval, and the rates of Table 3."""
+    """Return the numbers that the tables print: the rates q_i with intervals, and the mean rates of Table 3."""
     numbers: dict[Key, float] = {}
     for record in records:
         if record.view != AS_PUBLISHED or record.part != part:

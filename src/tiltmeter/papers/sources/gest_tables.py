@@ -20,17 +20,17 @@ GROUPS = {"MT systems": "8", "English MLMs": "9", "English GLMs": "10", "Slavic 
 # Tables that contain judgements of native speakers.
 _JUDGED = ("4", "5")
 _SENTENCES = "data/gest.csv"
-_NO_RUN = "Translation systems are not run here; run without --from-models to use the released translations."
+_NO_RUN = "Translation systems are not run again; run without --from-models to use the released translations."
 
 
 def find_source(table: str, cell: CellKey, kind: str, *, from_models: bool) -> NumberSource:
-    """Return the source of the number in a table cell."""
+    """Return the source (recipe and key) of the number in a table cell."""
     if table == "1":
         return NumberSource(("sentences", cell["stereotype"]), SENTENCE_COUNTS)
     if table in _JUDGED:
         return NumberSource((), lacking="The judgements of native speakers were not released.")
     if table == "3":
-        return _find_mean(cell, from_models)
+        return _find_mean_source(cell, from_models)
     name = load_names()[table, cell["system"]]
     if table == "7":
         recipe = Recipe(gest_scores.VARIANTS, gest_scores.count_pairs)
@@ -52,7 +52,7 @@ def _build_row_recipe(table: str, name: str, cell: CellKey, from_models: bool) -
     return build_scores(table, name, cell["template"])
 
 
-def _find_mean(cell: CellKey, from_models: bool) -> NumberSource:
+def _find_mean_source(cell: CellKey, from_models: bool) -> NumberSource:
     table = GROUPS[cell["system"]]
     rate = cell["quantity"].replace("p/q", "p" if table == "8" else "q")
     if table == "8" and from_models:
@@ -94,6 +94,6 @@ SENTENCE_COUNTS = Recipe(_SENTENCES, count_sentences)
 
 @cache
 def load_names() -> dict[tuple[str, str], str]:
-    """Map a table and a printed name to the hub id of the model, or to the folder of the translation system."""
+    """Return a mapping from (table, printed name) to the model's hub id or the translation system's folder."""
     text = files(__package__).joinpath("gest.csv").read_text(encoding="utf-8")
     return {(row["table"], row["system"]): row["name"] for row in csv.DictReader(StringIO(text))}

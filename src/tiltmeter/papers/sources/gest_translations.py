@@ -21,7 +21,7 @@ def build_recipe(system: str, language: str) -> Recipe:
 
 
 def measure_translations(context: RecipeContext, system: str, language: str) -> Numbers:
-    """Return p_i with its interval, p_m, p_f, p_fam, and the number of translations with a gender.
+    """Return the rates p_i with intervals, the rates p_m, p_f and p_fam, and the number of translations with a gender.
 
     The gender of the speaker is detected by rules.
     """

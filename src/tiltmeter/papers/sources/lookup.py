@@ -14,7 +14,7 @@ from tiltmeter.papers.sources.recipe import NumberSource
 
 
 def find_source(number: PrintedNumber, *, from_models: bool = False, other_cell: CellKey | None = None) -> NumberSource:
-    """Return the source of a printed number.
+    """Return the source (recipe and key) of a printed number.
 
     `other_cell` has values that replace those of the number's cell, to test whether another cell explains a difference.
     """

@@ -65,14 +65,14 @@ def build_prediction_name(hub: str, intrasentence: str, intersentence: str, case
 
 @cache
 def load_rows() -> dict[tuple[str, str, str], TableRow]:
-    """Map a paper, model and language to the row of a table; for the thesis, the language in the key is empty."""
+    """Return a mapping from (paper, model, language) to the table row; the language in the key may be empty."""
     text = files(__package__).joinpath("stereoset.csv").read_text(encoding="utf-8")
     table_rows = [TableRow(**entry) for entry in csv.DictReader(StringIO(text))]
     return {(row.paper, row.model, language): row for row in table_rows for language in (row.language, "")}
 
 
 def find_source(paper: str, cell: CellKey, *, from_models: bool) -> NumberSource:
-    """Return the source of the number in a table cell.
+    """Return the source (recipe and key) of the number in a table cell.
 
     If the cell has a language in `items`, only the items that exist in that language are used.
     """
@@ -86,7 +86,7 @@ def find_source(paper: str, cell: CellKey, *, from_models: bool) -> NumberSource
         part = "intrasentence" if row.intersentence == FINE_TUNED else ""
         return NumberSource(key, _build_run(row, part, row.case))
     if row.intrasentence == UNRELEASED:
-        return NumberSource(key, lacking="Its predictions have not been released; use --from-models to run the model.")
+        return NumberSource(key, lacking="The predictions were not released; use --from-models to run the model.")
     return NumberSource(key, Recipe(row.file, measure_predictions, (row.file, row.language, cell.get("items", ""))))
 
 
@@ -112,7 +112,7 @@ def run_on_stereoset(context: RecipeContext, hub: str, on: str, case: str, head:
 
 
 def collect_numbers(records: Iterable[Record]) -> Numbers:
-    """Map part, view, group and measure to the values of records; SS is "SS as published", as in the papers."""
+    """Return a mapping from (part, view, group, measure) to value; SS is "SS as published", as in the papers."""
     numbers: dict[Key, float] = {}
     for record in records:
         # "SS as published" comes after SS and replaces it: the papers count a tie against the stereotype.

@@ -1,4 +1,4 @@
-"""Recipes for LMS, SS and ICAT of StereoSet (Nadeem et al. 2021) and of its Brazilian edition, from their predictions.
+"""Recipes for LMS, SS and ICAT of StereoSet (Nadeem et al. 2021) and of its Brazilian edition, from released files.
 
 Both repositories print means over target terms, and compute ICAT from the mean LMS and the mean SS. The ids of
 candidates link the predictions to roles and targets. Candidates have the same ids in both editions, so the data file of
@@ -44,11 +44,11 @@ def get_prediction_path(paper: str, model: str) -> str:
 
 
 def find_source(paper: str, cell: CellKey, *, from_models: bool) -> NumberSource:
-    """Return the source of the number in a table cell."""
+    """Return the source (recipe and key) of the number in a table cell."""
     metric = "ICAT micro" if cell["metric"] == "ICAT" else cell["metric"]
     key: Key = (cell["test"], "targets", cell["bias_type"], metric)
     if from_models:
-        return NumberSource(key, lacking="It is recomputed from released predictions only; run without --from-models.")
+        return NumberSource(key, lacking="The number is recomputed only from released predictions; omit --from-models.")
     path = get_prediction_path(paper, cell["model"])
     return NumberSource(key, Recipe(path, measure_predictions, (REPOSITORIES[paper], path)))
 

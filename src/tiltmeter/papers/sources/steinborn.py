@@ -30,7 +30,7 @@ _LACKING = "No predictions were released; use --from-models to run the model."
 
 
 def find_source(cell: CellKey, kind: str, *, from_models: bool) -> NumberSource:
-    """Return the source of the number in a table cell."""
+    """Return the source (recipe and key) of the number in a table cell."""
     key: Key = (cell["metric"], kind)
     if cell["metric"] in _WORDS:
         return NumberSource(key, Recipe(get_pairs_path(cell["language"]), count_words, (cell["language"],)))
@@ -43,7 +43,7 @@ def find_source(cell: CellKey, kind: str, *, from_models: bool) -> NumberSource:
 
 
 def get_pairs_path(language: str) -> str:
-    """Return the path of the gender pairs in a language."""
+    """Return the path, in the paper's repository, of the gender pairs in a language."""
     return f"data/cps_translated_{language}_formatted.csv"
 
 

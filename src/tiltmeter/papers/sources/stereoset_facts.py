@@ -8,7 +8,7 @@ from tiltmeter.papers.sources.oeztuerk import REPOSITORY
 from tiltmeter.papers.sources.recipe import Key, Numbers, Recipe
 from tiltmeter.papers.sources.recipe_context import RecipeContext
 
-# Maps the name of a data file in text.csv to its part and edition.
+# Maps the name of a data file in text.csv to its part and its edition (a language, and the version if it is old).
 FRAMES = {
     "intersentence": ("intersentence", "en"),
     "intrasentence": ("intrasentence", "en"),
@@ -26,7 +26,7 @@ def build_recipe(part: str, edition: str) -> Recipe:
 
 def count_items(context: RecipeContext, part: str, edition: str) -> Numbers:
     """Return the counts of items, terms, contexts, columns and characters of one data file."""
-    frame = _read_frame(context, part, edition)
+    frame = _read_data_file(context, part, edition)
     terms = Counter(frame.get("target_original", frame["target"]))
     texts = ("sentence", "word")[part == "intrasentence"]
     characters = sum(len(str(text)) for name in ("context", *(f"c{n}_{texts}" for n in "123")) for text in frame[name])
@@ -47,12 +47,12 @@ def count_items(context: RecipeContext, part: str, edition: str) -> Numbers:
     }
     numbers |= {(f"items about {bias_type}",): count for bias_type, count in Counter(frame["bias_type"]).items()}
     if edition != "en":
-        english = _read_frame(context, part, "en")
+        english = _read_data_file(context, part, "en")
         numbers["items fewer than in English",] = len(english["id"]) - len(frame["id"])
     return {key: float(number) for key, number in numbers.items()}
 
 
-def _read_frame(context: RecipeContext, part: str, edition: str) -> dict[str, list[Any]]:
+def _read_data_file(context: RecipeContext, part: str, edition: str) -> dict[str, list[Any]]:
     return context.compute_once(read_columns, context.fetch(REPOSITORY, _get_path(part, edition)))
 
 

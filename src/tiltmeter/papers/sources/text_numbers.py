@@ -28,7 +28,7 @@ _SENTENCES = ("sentences", "stereotypes", "sentences for stereotypes about men w
 
 
 def find_source(key: str, cell: CellKey, *, from_models: bool) -> NumberSource:
-    """Return the source of a number in the text of a paper."""
+    """Return the source (recipe and key) of a number in the text of a paper."""
     metric = cell["metric"]
     if cell["of"]:
         return NumberSource((metric,), stereoset_facts.build_recipe(*FRAMES[cell["of"]]))

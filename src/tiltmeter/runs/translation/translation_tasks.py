@@ -81,7 +81,7 @@ class TranslationTarget:
 
     @property
     def directions(self) -> list[Direction]:
-        """The directions of all tasks, without duplicates."""
+        """The directions (source and target languages) of all tasks, without duplicates."""
         return list(dict.fromkeys(task.direction for task in self.tasks))
 
     def list_tasks(self, direction: Direction) -> list[TranslationTask]:
@@ -100,7 +100,7 @@ class TranslationTarget:
         return replace(self, tasks=tuple(tasks))
 
     def list_portions(self) -> list[Portion]:
-        """Return one portion for each task, with the items and the label of the task."""
+        """Return one portion (data set, part, language) for each task, with the items and the label of the task."""
         return [
             replace(task.portion, name=self.benchmark, part=task.part, language=task.direction.label)
             for task in self.tasks
@@ -112,7 +112,7 @@ class TranslationTarget:
 
 
 def list_editions(on: str) -> tuple[str, ...]:
-    """Return the editions of the data set that a file of translations may belong to, the latest edition first."""
+    """Return the editions (published versions) of GEST that a file of translations may belong to, the latest first."""
     return tuple(sorted(EDITIONS, reverse=True)) if parse_spec(on).name == GEST_MT else (LATEST,)
 
 
