@@ -53,7 +53,7 @@ class LookStore(CacheDatabase):
 
 
 def record_looks(folder: Path, drafts: Iterable[tuple[str, Look]]) -> list[Look]:
-    """Record the looks of a run (its tests on samples of items) in the store of the cache folder, and return them with the earlier looks.
+    """Record the looks of a run (its tests on samples of items) in the cache folder; return them with earlier looks.
 
     `drafts` are looks without earlier looks, each with the text that identifies its portion (see `build_key`).
     """
