@@ -4,6 +4,7 @@ Bias is attached to factors in two ways: the preferences of a released model are
 probits of preferences have normal effects of factors. Without TILTMETER_MIRROR, only made items are simulated.
 """
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 
@@ -27,7 +28,7 @@ from perf.simulations.structures import (
 )
 from perf.simulations.verdicts import Case, Row, power, record
 from tiltmeter.comparing import check, parse_rule
-from tiltmeter.forms.winomt import GENDERS
+from tiltmeter.forms.winomt import ANTI, GENDERS, PRO
 from tiltmeter.measures import winobias, winomt
 from tiltmeter.measures.association import SS
 from tiltmeter.measures.contrasts import compute_contrast
@@ -160,36 +161,59 @@ def keep_former_columns(scores: pd.DataFrame, structure: Structure) -> pd.DataFr
 
 
 def occupations(load: Load, effects: Effects) -> Simulate:
-    """Simulate g_s of WinoBias for a model without bias: standard normal log ratios plus effects of factors."""
+    """Simulate g_s of WinoBias: standard normal log ratios plus effects of factors, without and with a true bias."""
 
     def draw_and_count(rng: Rng) -> dict[str, float | None]:
         structure = load()
+        keys = add_keys(structure, "winobias").assign(role="log_ratio")
+        bias = np.where(keys["occupation_gender"] == "male", 0.25, -0.25)
         score = draw_effects(rng, structure, effects) + rng.normal(size=structure.n)
-        scores = add_keys(structure, "winobias").assign(role="log_ratio", score=score)
-        found, former = (
-            find_record(winobias.measure(table), "g_s") for table in (scores, keep_former_columns(scores, structure))
+        scores = keys.assign(score=score)
+        found, former, biased, true = (
+            find_record(winobias.measure(table), "g_s")
+            for table in (
+                scores,
+                keep_former_columns(scores, structure),
+                keys.assign(score=score + bias),
+                keys.assign(score=bias),
+            )
         )
-        return {TYPE_I: is_significant(found), FORMER: is_significant(former)}
+        return {TYPE_I: is_significant(found), FORMER: is_significant(former), COVERAGE: covers(biased, true.value)}
 
     return each(draw_and_count)
 
 
+def covers(record: Record, true: float) -> bool:
+    """Return whether the interval of a record contains the true value."""
+    assert record.interval is not None
+    return record.interval[0] <= true <= record.interval[1]
+
+
 def translations(load: Load, effects: Effects) -> Simulate:
-    """Simulate ΔS of WinoMT for a system without bias; 70% of the genders are right."""
+    """Simulate ΔS of WinoMT: 70% of the genders are right; with a true bias 75% and 65%, so that ΔS is 10."""
 
     def draw_and_count(rng: Rng) -> dict[str, float | None]:
         structure = load()
-        right = draw_preferences(rng, structure, effects, 0.7) > 50
-        genders = add_keys(structure, "winomt")["gender"].to_numpy(dtype=object)
-        read = np.where(right, genders, np.where(genders == "male", "female", "male"))
-        roles = {"noun_right": right} | {f"noun_{gender}": read == gender for gender in GENDERS}
         base = add_keys(structure, "winomt")
-        scores = pd.concat([base.assign(role=role, score=values.astype(float)) for role, values in roles.items()])
-        found, former = (
+        genders = base["gender"].to_numpy(dtype=object)
+
+        def score(mean: float | Floats) -> pd.DataFrame:
+            right = draw_preferences(rng, structure, effects, mean) > 50
+            read = np.where(right, genders, np.where(genders == "male", "female", "male"))
+            roles = {"noun_right": right} | {f"noun_{gender}": read == gender for gender in GENDERS}
+            return pd.concat([base.assign(role=role, score=values.astype(float)) for role, values in roles.items()])
+
+        scores = score(0.7)
+        biased = score(base["stereotypical"].map({PRO: 0.75, ANTI: 0.65}).fillna(0.7).to_numpy(dtype=float))
+        found, former, shifted = (
             find_record(winomt.measure(table), "delta_S")
-            for table in (scores, keep_former_columns(scores, structure).assign(entity=scores["entity"]))
+            for table in (
+                scores,
+                keep_former_columns(scores, structure).assign(entity=scores["entity"]),
+                biased,
+            )
         )
-        return {TYPE_I: is_significant(found), FORMER: is_significant(former)}
+        return {TYPE_I: is_significant(found), FORMER: is_significant(former), COVERAGE: covers(shifted, 10.0)}
 
     return each(draw_and_count)
 
@@ -217,14 +241,21 @@ def ideas(per: int | None) -> Simulate:
     def draw_and_count(rng: Rng) -> dict[str, float | None]:
         structure, numbers, items, centred = load()
         values = flip(rng, structure, centred, ("idea",), ideal=0.0)
-        ratios = {number: values[numbers == number] for number in range(1, 17)}
-        ids = {number: [str(item) for item in items[numbers == number]] for number in ratios}
         labels = dict(zip(map(str, items), structure.factors.labels["idea"], strict=True))
-        rates = [
-            estimate_fixed_rate([GestPart("template", ratios, ids, values[:0], 0, ideas=known)])
-            for known in (labels, {})
-        ]
-        return {name: rate and rejects(rate, 1.0) for name, rate in zip((TYPE_I, FORMER), rates, strict=True)}
+        ids = {number: [str(item) for item in items[numbers == number]] for number in range(1, 17)}
+
+        def estimate(ratios_of_items: Floats, known: Mapping[str, str]) -> Estimate | None:
+            ratios = {number: ratios_of_items[numbers == number] for number in ids}
+            return estimate_fixed_rate([GestPart("template", ratios, ids, values[:0], 0, ideas=known)])
+
+        # Stereotypes 8 to 16 are about men, so g_s is exp(0.3).
+        shifted = estimate(values + np.where(numbers >= 8, 0.15, -0.15), labels)
+        even, former = estimate(values, labels), estimate(values, {})
+        return {
+            TYPE_I: even and rejects(even, 1.0),
+            FORMER: former and rejects(former, 1.0),
+            COVERAGE: shifted and not rejects(shifted, math.exp(0.3)),
+        }
 
     return each(draw_and_count)
 

@@ -92,8 +92,10 @@ def draw_effects(rng: Rng, structure: Structure, effects: Mapping[str, float]) -
     return total
 
 
-def draw_preferences(rng: Rng, structure: Structure, effects: Mapping[str, float], mean: float = 0.5) -> Floats:
-    """Return preferences (0 or 100) with this mean, whose probits have normal effects of factors."""
+def draw_preferences(
+    rng: Rng, structure: Structure, effects: Mapping[str, float], mean: float | Floats = 0.5
+) -> Floats:
+    """Return preferences (0 or 100) whose probits have normal effects of factors; `mean` may differ between items."""
     scale = np.sqrt(1 + sum(deviation**2 for deviation in effects.values()))
     rates = ndtr(scale * ndtri(mean) + draw_effects(rng, structure, effects))
     return 100.0 * (rng.random(structure.n) < rates)
