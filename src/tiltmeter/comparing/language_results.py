@@ -7,6 +7,7 @@ the models are a sample, too.
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
+from tiltmeter.measures.joint_test import JointTest
 from tiltmeter.measures.verdict_rule import ALPHA
 
 Scope = Literal["these models", "the same models", "models like these"]
@@ -74,21 +75,6 @@ class LanguageDifference:
     def to_dict(self) -> dict[str, Any]:
         """Return the difference as a dictionary for JSON."""
         return {"left": self.left, "right": self.right, **build_estimate_dict(self.estimate)}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JointTest:
-    """An F test of several contrasts together, for example that all languages have the same mean."""
-
-    statistic: float
-    df: float
-    df_error: float
-    p_value: float
-
-    @property
-    def significant(self) -> bool:
-        """Whether the test is significant; a joint test is one test, so it is not corrected."""
-        return self.p_value < ALPHA
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -53,7 +53,7 @@ def build_shared_answers(
             "add --across tokenizers."
         )
         return None
-    items, left_out = _find_shared_items(cells, quantity)
+    items, left_out = find_shared_items(cells, quantity)
     fewest = min(cells, key=lambda cell: len(cell.items(quantity)))
     has_fewest = f"{member(fewest)} has the fewest items ({len(fewest.items(quantity)):,})"
     if not len(items):
@@ -80,7 +80,7 @@ def _have_same_tokenizer(cells: Sequence[Cell], quantity: Quantity, across: Sequ
     return all("tokenizers" not in list_differing_conditions(cells[0], other, quantity.measure) for other in cells[1:])
 
 
-def _find_shared_items(cells: Sequence[Cell], quantity: Quantity) -> tuple[pd.Index, int]:
+def find_shared_items(cells: Sequence[Cell], quantity: Quantity) -> tuple[pd.Index, int]:
     """Return the sorted items that all results (cells) have, and the number of items that only some have."""
     items = cells[0].items(quantity)
     every = items
