@@ -77,7 +77,7 @@ def render_group_page(comparison: GroupComparison) -> str:
         )
         for contrast in group_by_pair(comparison.differences)
     ]
-    return _render_page(
+    return render_page(
         "Do these groups differ, by how much, and how certain is it?",
         sections,
         comparison.notes,
@@ -98,8 +98,8 @@ def render_size_page(comparison: SizeComparison) -> str:
             for slope in trend
         ]
         section = _build_section(figure.title, describe_trend(trend), SIZE_HEADS, rows)
-        sections.append(replace(section, figure=_render_svg(figure), caption=figure.caption))
-    return _render_page(
+        sections.append(replace(section, figure=render_svg(figure), caption=figure.caption))
+    return render_page(
         "Does bias increase with size?", sections, comparison.notes, describe_size_method(comparison.slopes)
     )
 
@@ -130,12 +130,12 @@ def build_size_figures(comparison: SizeComparison) -> list[tuple[str, Figure]]:
     return figures
 
 
-def _render_svg(figure: Figure) -> Markup:
+def render_svg(figure: Figure) -> Markup:
     """Return the figure as inline SVG. The converter escapes names from data, so the SVG is safe in HTML."""
     return Markup(vl_convert.vegalite_to_svg(json.dumps(figure.paper()), allowed_base_urls=[]))
 
 
-def _render_page(title: str, sections: Sequence[ContrastSection], notes: Sequence[str], method: str) -> str:
+def render_page(title: str, sections: Sequence[ContrastSection], notes: Sequence[str], method: str) -> str:
     return load_template("question.html.jinja").render(
         policy=_POLICY,
         style=Markup(read_template_file("report.css")),

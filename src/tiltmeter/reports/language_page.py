@@ -1,0 +1,74 @@
+"""The HTML page and the figures of `tiltmeter compare --languages`."""
+
+import re
+
+from tiltmeter.comparing.language_comparison import LanguageAnalysis, LanguageComparison
+from tiltmeter.reports.contrast_page import ContrastRow, ContrastSection, render_page, render_svg
+from tiltmeter.reports.display_text import clip, format_label
+from tiltmeter.reports.figures import Figure
+from tiltmeter.reports.figures.language_map import build_language_map
+from tiltmeter.reports.language_comparison import describe_analysis, describe_language_method
+from tiltmeter.reports.language_tables import (
+    TextTable,
+    build_means_table,
+    build_measures_table,
+    build_overview_table,
+    format_title,
+    list_detail_tables,
+)
+
+
+def render_language_page(comparison: LanguageComparison) -> str:
+    """Return the HTML page of a comparison of languages; the answer is the headline."""
+    sections = []
+    if len(comparison.analyses) > 1:
+        sections.append(_build_section(build_overview_table(comparison.analyses)))
+    for (_, figure), analysis in zip(build_language_figures(comparison), comparison.analyses, strict=True):
+        means = build_means_table(analysis)
+        sections.append(
+            ContrastSection(
+                figure.title,
+                [clip(sentence) for sentence in describe_analysis(analysis)],
+                list(means.heads),
+                _build_rows(means),
+                render_svg(figure),
+                figure.caption,
+            )
+        )
+        sections += [_build_section(table, f" ({figure.title})") for table in list_detail_tables(analysis)]
+    if (table := build_measures_table(comparison)).rows:
+        sections.append(_build_section(table))
+    return render_page(comparison.sentence, sections, comparison.notes, describe_language_method(comparison))
+
+
+def build_language_figures(comparison: LanguageComparison) -> list[tuple[str, Figure]]:
+    """Return a list of (name of the benchmark, figure), one for each analysis; `save_figures` needs this list."""
+    slugs: set[str] = set()
+    figures = []
+    for analysis in comparison.analyses:
+        slug = _build_slug(analysis, slugs)
+        benchmark = re.sub(r"[^\w.-]+", "-", format_label(analysis.benchmark))
+        figures.append((benchmark, build_language_map(slug, format_label(format_title(analysis), 120), analysis)))
+    return figures
+
+
+def _build_slug(analysis: LanguageAnalysis, taken: set[str]) -> str:
+    """Return a file name for a figure; a number is added if the name is taken."""
+    words = [analysis.part if analysis.part != "all" else "", analysis.quantity.name, "by language"]
+    slug = re.sub(r"[^\w.]+", "-", " ".join(filter(None, words))).strip("-").lower()
+    unique, number = slug, 2
+    while unique in taken:
+        unique, number = f"{slug}-{number}", number + 1
+    taken.add(unique)
+    return unique
+
+
+def _build_section(table: TextTable, of: str = "") -> ContrastSection:
+    return ContrastSection(f"{table.title}{of}", [], list(table.heads), _build_rows(table))
+
+
+def _build_rows(table: TextTable) -> list[ContrastRow]:
+    return [
+        ContrastRow([format_label(cell, 120) for cell in row], [number in table.bold] * len(row))
+        for number, row in enumerate(table.rows)
+    ]
