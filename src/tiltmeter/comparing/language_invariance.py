@@ -119,7 +119,7 @@ def _compute_means_without(panel: LanguagePanel, dropped: NDArray[np.bool_]) -> 
     """Return the language means, for these models, without some items; empty if no item or every item is dropped."""
     kept = np.flatnonzero(~dropped)
     labels = None if panel.crossed.strata is None else panel.crossed.strata[kept]
-    if not dropped.any() or not panel.quantity.values.is_defined(labels, _select_sides(panel, kept)):
+    if not dropped.any() or dropped.all() or not panel.quantity.values.is_defined(labels, _select_sides(panel, kept)):
         return []
     crossed = _select_items(panel, kept)
     averages = crossed.average_languages()
