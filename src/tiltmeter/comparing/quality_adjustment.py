@@ -14,6 +14,7 @@ from tiltmeter.comparing.language_inference import (
 )
 from tiltmeter.comparing.language_panels import LanguagePanel
 from tiltmeter.comparing.language_results import ContrastEstimate, LanguageInference
+from tiltmeter.comparing.language_sentences import format_test
 from tiltmeter.comparing.language_validity import QualityAdjustment
 from tiltmeter.measures.measure import Quantity
 from tiltmeter.measures.random_models import MODEL, fit_random_models
@@ -72,7 +73,7 @@ def _describe_adjustment(
     related = "is related to" if slope.significant else "is not significantly related to"
     first = (
         f"{quantity.name} {related} {quality.name} over models ({slope.value:+.2g} {measure.unit or 'units'} for one "
-        f"{quality.measure.unit.removesuffix('s') or 'unit'}, p {_format_p(slope.p_value)})"
+        f"{quality.measure.unit.removesuffix('s') or 'unit'}, {format_test(slope.p_value)})"
     )
     if like.joint is None or adjusted.joint is None:
         return f"{first}."
@@ -85,10 +86,5 @@ def _describe_adjustment(
         spread = f"; the standard deviation between models goes from {deviations[0]:.1f} to {deviations[1]:.1f}"
     return (
         f"{first}; at equal {quality.name}, the languages {still}{texts[after]} "
-        f"(p {_format_p(adjusted.joint.p_value)} instead of {_format_p(like.joint.p_value, sign=False)}){spread}."
+        f"({format_test(adjusted.joint.p_value)}; without adjustment {format_test(like.joint.p_value)}){spread}."
     )
-
-
-def _format_p(p_value: float, *, sign: bool = True) -> str:
-    text = f"{p_value:.3f}" if p_value >= 0.001 else "0.001"
-    return f"< {text}" if p_value < 0.001 else f"= {text}" if sign else text
