@@ -36,6 +36,7 @@ TYPES = {
     "Form",
     "GroupComparison",
     "Item",
+    "LanguageComparison",
     "Measure",
     "Model",
     "Record",

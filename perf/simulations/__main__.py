@@ -2,7 +2,7 @@
 
 python -m perf.simulations [--data-sets 4000] [--jobs 2] [TABLE …]
 
-NumPy, SciPy and pandas suffice, except for crossed factors and gates, which need all dependencies of Tiltmeter. The
+NumPy, SciPy and pandas suffice, except for crossed factors, gates and languages, which need all dependencies of Tiltmeter. The
 structures of real data sets are read from TILTMETER_MIRROR.
 """
 
@@ -16,11 +16,11 @@ from perf.simulations.runner import run
 
 MODULES = (
     *("intervals", "choices", "chat_limits", "missing", "comparisons", "groups"),
-    *("verdicts", "looks", "crossed", "gates"),
+    *("verdicts", "looks", "crossed", "gates", "languages"),
 )
 
 # These need all dependencies of Tiltmeter.
-COMPLETE = ("crossed", "gates")
+COMPLETE = ("crossed", "gates", "languages")
 
 
 def modules() -> list[ModuleType]:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from tiltmeter.comparing.gate_rules import Rule
     from tiltmeter.comparing.gate_verdict import RuleVerdict
     from tiltmeter.comparing.group_difference import GroupComparison
+    from tiltmeter.comparing.language_comparison import LanguageComparison
     from tiltmeter.comparing.paired_difference import Comparison, Difference
     from tiltmeter.comparing.size_slopes import SizeComparison
     from tiltmeter.datasets.dataset_definition import Dataset
@@ -45,6 +46,7 @@ __all__ = [
     "Form",
     "GroupComparison",
     "Item",
+    "LanguageComparison",
     "Measure",
     "Model",
     "ModelError",
@@ -82,6 +84,7 @@ _LAZY = {
     "Form": "tiltmeter.forms.form",
     "GroupComparison": "tiltmeter.comparing.group_difference",
     "Item": "tiltmeter.forms.form",
+    "LanguageComparison": "tiltmeter.comparing.language_comparison",
     "Measure": "tiltmeter.measures.measure",
     "Model": "tiltmeter.models.model_protocol",
     "Record": "tiltmeter.measures.records",

@@ -5,7 +5,7 @@ Each function accepts a run as the path of its folder or as a `Result`.
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, overload
+from typing import TYPE_CHECKING, Literal, get_args, overload
 
 import pandas as pd
 
@@ -14,10 +14,12 @@ from tiltmeter.comparing import strongest_items as strongest
 from tiltmeter.comparing.attributes import find_run_attributes
 from tiltmeter.comparing.comparability import Across
 from tiltmeter.comparing.comparison import By
+from tiltmeter.comparing.crossed_languages import compare_languages
 from tiltmeter.comparing.gate_rules import Rule, parse_rule
 from tiltmeter.comparing.gate_verdict import RuleVerdict
 from tiltmeter.comparing.group_difference import GroupComparison
 from tiltmeter.comparing.grouped_comparison import compare_groups
+from tiltmeter.comparing.language_comparison import LanguageComparison
 from tiltmeter.comparing.paired_difference import Comparison
 from tiltmeter.comparing.size_comparison import compare_sizes
 from tiltmeter.comparing.size_slopes import SizeComparison
@@ -30,6 +32,9 @@ if TYPE_CHECKING:
     from altair import TopLevelMixin
 
 Run = Path | str | Result
+# What a comparison of languages is repeated over.
+Over = Literal["protocols"]
+OVER: tuple[Over, ...] = get_args(Over)
 
 
 def load_run(path: Path | str) -> Result:
@@ -55,6 +60,8 @@ def compare(
     across: Sequence[Across] = (),
     group: None = None,
     size: Literal[False] = False,
+    languages: Literal[False] = False,
+    over: None = None,
     attributes: Path | str | None = None,
     family: str = "portion",
     fixed: Sequence[str] | None = None,
@@ -72,6 +79,8 @@ def compare(
     across: Sequence[Across] = (),
     group: str,
     size: Literal[False] = False,
+    languages: Literal[False] = False,
+    over: None = None,
     attributes: Path | str | None = None,
     family: str = "portion",
     fixed: Sequence[str] | None = None,
@@ -89,10 +98,31 @@ def compare(
     across: Sequence[Across] = (),
     group: None = None,
     size: Literal[True],
+    languages: Literal[False] = False,
+    over: None = None,
     attributes: Path | str | None = None,
     family: str = "portion",
     fixed: Sequence[str] | None = None,
 ) -> SizeComparison: ...
+
+
+@overload
+def compare(
+    runs: Sequence[Run] | Mapping[str, Run],
+    *,
+    by: By | None = None,
+    baseline: str | None = None,
+    measures: Sequence[str] = (),
+    where: Mapping[str, str] | None = None,
+    across: Sequence[Across] = (),
+    group: str | None = None,
+    size: bool = False,
+    languages: Literal[True],
+    over: Over | None = None,
+    attributes: Path | str | None = None,
+    family: str = "portion",
+    fixed: Sequence[str] | None = None,
+) -> LanguageComparison: ...
 
 
 def compare(
@@ -105,10 +135,12 @@ def compare(
     across: Sequence[Across] = (),
     group: str | None = None,
     size: bool = False,
+    languages: bool = False,
+    over: Over | None = None,
     attributes: Path | str | None = None,
     family: str = "portion",
     fixed: Sequence[str] | None = None,
-) -> Comparison | GroupComparison | SizeComparison:
+) -> Comparison | GroupComparison | SizeComparison | LanguageComparison:
     """Compare models that answered the same items, or languages that have translations of the same items.
 
     Differences are computed item by item, with 95% intervals and Holm's correction for multiple tests. `runs` are runs
@@ -120,11 +152,13 @@ def compare(
 
     With `group`, groups of models or languages are compared instead; `group` is an attribute that defines the groups,
     such as `instruct` or `script=Latin,Greek`. With `size`, the function estimates how each measure changes with model
-    size within a model family. `attributes` is a TOML file with attributes of models; the default is the file
-    `plan.toml` in the folder of the runs or in a folder above. `family` says which tests are corrected together: the
-    tests of a measure in one part and language (`portion`), or all tests of the comparison (`run`). `fixed` are factors
-    over which the results do not generalise, for example `["words"]`; the default are the factors that are fixed in all
-    runs.
+    size within a model family. With `languages`, languages are compared over all models of the runs, for these models
+    and for models like these; `group` is then the only attribute by which models or languages are grouped, and
+    `over="protocols"` repeats the analysis for each protocol. `attributes` is a TOML file with attributes of models;
+    the default is the file `plan.toml` in the folder of the runs or in a folder above. `family` says which tests are
+    corrected together: the tests of a measure in one part and language (`portion`), or all tests of the comparison
+    (`run`). `fixed` are factors over which the results do not generalise, for example `["words"]`; the default are the
+    factors that are fixed in all runs.
 
     >>> import tiltmeter
     >>> comparison = tiltmeter.compare(["runs/bert", "runs/roberta"], measures=["SS"])
@@ -135,12 +169,28 @@ def compare(
     listed = _list_runs(runs)
     _reject_duplicates(listed)
     folders = [Path(run).resolve() for run in listed if not isinstance(run, Result)]
+    if over is not None and over not in OVER:
+        raise UsageError(f"over={over!r} is not known; choose {', '.join(OVER)}.")
     if by is not None and by not in comparison.BY:
         raise UsageError(f"by={by!r} is not known; choose {', '.join(comparison.BY)}.")
     where, families = where or {}, read_families(family)
+    if languages:
+        _reject_languages_with(by=by, baseline=baseline, size=size)
+        described = find_run_attributes(folders, None if attributes is None else Path(attributes))
+        return compare_languages(
+            _load_with_fixed(runs, fixed),
+            described,
+            measures=measures,
+            where=where,
+            across=across,
+            group=group,
+            over_protocols=over is not None,
+        )
+    if over is not None:
+        raise UsageError("--over needs --languages; add it, or leave out --over.")
     if group is None and not size:
         if attributes is not None:
-            raise UsageError("--attributes needs --group or --size; add one of them, or leave it out.")
+            raise UsageError("--attributes needs --group, --size or --languages; add one of them, or leave it out.")
         return comparison.compare(
             _load_with_fixed(runs, fixed),
             by=by,
@@ -161,6 +211,13 @@ def compare(
     return compare_groups(
         named, group, described, by=by, measures=measures, where=where, across=across, families=families
     )
+
+
+def _reject_languages_with(**given: object) -> None:
+    """Raise an error for options that a comparison of languages over all models does not have."""
+    for name, value in given.items():
+        if value:
+            raise UsageError(f"--{name} cannot be combined with --languages; leave it out.")
 
 
 def check(

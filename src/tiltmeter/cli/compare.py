@@ -11,6 +11,7 @@ from tiltmeter.printable_text import create_plain_console, format_json
 
 if TYPE_CHECKING:
     from tiltmeter.comparing.group_difference import GroupComparison
+    from tiltmeter.comparing.language_comparison import LanguageComparison
     from tiltmeter.comparing.paired_difference import Comparison
     from tiltmeter.comparing.size_slopes import SizeComparison
 
@@ -48,6 +49,20 @@ def compare(
     size: Annotated[
         bool, typer.Option("--size", help="Estimate how each measure changes with model size within a model family.")
     ] = False,
+    languages: Annotated[
+        bool,
+        typer.Option(
+            "--languages",
+            help="Compare languages over all models, for these models and for models like these; --group selects an "
+            "attribute of models or languages.",
+        ),
+    ] = False,
+    over: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME", help="With --languages: repeat the analysis for each of the `protocols` of the runs."
+        ),
+    ] = None,
     attributes: Annotated[
         Path | None,
         typer.Option(
@@ -156,12 +171,20 @@ def compare(
         "family": family,
         "fixed": fixed,
     }
-    if (group is not None or size) and (everything or items != _DEFAULT_ITEMS):
+    if (group is not None or size or languages) and (everything or items != _DEFAULT_ITEMS):
         ignored = "--all" if everything else "--items"
-        raise UsageError(f"{ignored} cannot be combined with --group or --size; leave it out.")
+        raise UsageError(f"{ignored} cannot be combined with --group, --size or --languages; leave it out.")
     if group is not None and size:
         raise UsageError("--size cannot be combined with --group; leave out one of them.")
-    if group is not None:
+    if languages:
+        chosen_over = parse_choice(over, api.OVER, "--over")
+        comparison = api.compare(
+            runs, by=chosen_by, group=group, size=size, languages=True, over=chosen_over, **options
+        )
+        _print_languages(comparison, as_json)
+    elif over is not None:
+        raise UsageError("--over needs --languages; add it, or leave out --over.")
+    elif group is not None:
         _print_groups(api.compare(runs, by=chosen_by, group=group, **options), as_json, html)
     elif size:
         _print_sizes(api.compare(runs, by=chosen_by, size=True, **options), as_json, html, figures)
@@ -215,6 +238,13 @@ def _print_sizes(comparison: "SizeComparison", as_json: bool, html: Path | None,
 
         written = save_figures(build_size_figures(comparison), figures)
         typer.echo(f"{len(written)} figure files written to {figures}", err=True)
+
+
+def _print_languages(comparison: "LanguageComparison", as_json: bool) -> None:
+    if as_json:
+        typer.echo(format_json(comparison.to_dict()))
+    else:
+        typer.echo(comparison.sentence)
 
 
 def _write_page(path: Path, page: str) -> None:

@@ -44,7 +44,8 @@ def correlate_item_effects(crossed: CrossedAnswers, moments: AnswerMoments) -> l
         pairs = moments.pairs.get((one, two), 0)
         known = [part for part in parts if part is not None]
         numbers = _estimate_correlation(crossed, *known) if len(known) == len(parts) else None
-        found.append(EffectCorrelation(one, two, *(numbers or (None, None, None)), pairs))
+        correlation, low, high = numbers or (None, None, None)
+        found.append(EffectCorrelation(one, two, correlation, low, high, pairs))
     return found
 
 
