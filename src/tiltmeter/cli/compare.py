@@ -10,6 +10,8 @@ from tiltmeter.errors import UsageError
 from tiltmeter.printable_text import create_plain_console, format_json
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from tiltmeter.comparing.group_difference import GroupComparison
     from tiltmeter.comparing.language_comparison import LanguageComparison
     from tiltmeter.comparing.paired_difference import Comparison
@@ -107,7 +109,13 @@ def compare(
     ] = None,
     figures: Annotated[
         Path | None,
-        typer.Option("--figures", help="With --size: save the figures to this folder as SVG, PNG and PDF files."),
+        typer.Option(
+            "--figures", help="With --size or --languages: save the figures to this folder as SVG, PNG and PDF files."
+        ),
+    ] = None,
+    latex: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="With --languages: write the means and differences as LaTeX tables."),
     ] = None,
     items: Annotated[
         int, typer.Option(min=0, help="The number of items on the page of --html; 0 for all.")
@@ -116,7 +124,8 @@ def compare(
         bool,
         typer.Option(
             "--all",
-            help="For more than four models or languages: print the comparison of every pair after the summary.",
+            help="For more than four models or languages: print the comparison of every pair after the summary. With "
+            "--languages: print all tables.",
         ),
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the differences as JSON.")] = False,
@@ -147,6 +156,8 @@ def compare(
 
     `tiltmeter compare runs/multilingual --by language --group "grammatical gender"`
 
+    `tiltmeter compare runs/bert runs/roberta runs/multilingual --languages --html languages.html`
+
     `tiltmeter compare runs/bert runs/multilingual --size --attributes models.toml --figures figures`
     """
 
@@ -155,10 +166,12 @@ def compare(
     from tiltmeter.comparing.comparison import BY
     from tiltmeter.files import reject_unwritable_file, reject_unwritable_folder
 
-    if figures is not None and not size:
-        raise UsageError("--figures needs --size; add it, or use `tiltmeter report`.")
-    if html is not None:
-        reject_unwritable_file(html)
+    if figures is not None and not (size or languages):
+        raise UsageError("--figures needs --size or --languages; add one of them, or use `tiltmeter report`.")
+    if latex is not None and not languages:
+        raise UsageError("--latex needs --languages; add it, or use `tiltmeter show RUN… --latex` for several runs.")
+    for path in filter(None, (html, latex)):
+        reject_unwritable_file(path)
     if figures is not None:
         reject_unwritable_folder(figures)
     chosen_by = parse_choice(by, BY, "--by")
@@ -171,9 +184,10 @@ def compare(
         "family": family,
         "fixed": fixed,
     }
-    if (group is not None or size or languages) and (everything or items != _DEFAULT_ITEMS):
-        ignored = "--all" if everything else "--items"
-        raise UsageError(f"{ignored} cannot be combined with --group, --size or --languages; leave it out.")
+    if (group is not None or size or languages) and items != _DEFAULT_ITEMS:
+        raise UsageError("--items cannot be combined with --group, --size or --languages; leave it out.")
+    if (group is not None or size) and everything and not languages:
+        raise UsageError("--all cannot be combined with --group or --size; leave it out.")
     if group is not None and size:
         raise UsageError("--size cannot be combined with --group; leave out one of them.")
     if languages:
@@ -181,7 +195,8 @@ def compare(
         comparison = api.compare(
             runs, by=chosen_by, group=group, size=size, languages=True, over=chosen_over, **options
         )
-        _print_languages(comparison, as_json)
+        _print_languages(comparison, as_json, everything)
+        _write_languages(comparison, html, figures, latex)
     elif over is not None:
         raise UsageError("--over needs --languages; add it, or leave out --over.")
     elif group is not None:
@@ -203,7 +218,7 @@ def _print_pairs(comparison: "Comparison", as_json: bool, html: Path | None, ite
     if html is not None:
         from tiltmeter.reports.comparison_page import render_comparison_page
 
-        _write_page(html, render_comparison_page(comparison, items=items or None, everything=everything))
+        _write_text(html, render_comparison_page(comparison, items=items or None, everything=everything))
 
 
 def _print_groups(comparison: "GroupComparison", as_json: bool, html: Path | None) -> None:
@@ -217,7 +232,7 @@ def _print_groups(comparison: "GroupComparison", as_json: bool, html: Path | Non
     if html is not None:
         from tiltmeter.reports.contrast_page import render_group_page
 
-        _write_page(html, render_group_page(comparison))
+        _write_text(html, render_group_page(comparison))
 
 
 def _print_sizes(comparison: "SizeComparison", as_json: bool, html: Path | None, figures: Path | None) -> None:
@@ -231,27 +246,47 @@ def _print_sizes(comparison: "SizeComparison", as_json: bool, html: Path | None,
     if html is not None:
         from tiltmeter.reports.contrast_page import render_size_page
 
-        _write_page(html, render_size_page(comparison))
+        _write_text(html, render_size_page(comparison))
     if figures is not None:
         from tiltmeter.reports.contrast_page import build_size_figures
         from tiltmeter.reports.figure_files import save_figures
 
-        written = save_figures(build_size_figures(comparison), figures)
-        typer.echo(f"{len(written)} figure files written to {figures}", err=True)
+        _report_figures(save_figures(build_size_figures(comparison), figures), figures)
 
 
-def _print_languages(comparison: "LanguageComparison", as_json: bool) -> None:
+def _print_languages(comparison: "LanguageComparison", as_json: bool, everything: bool) -> None:
+    from tiltmeter.reports.language_comparison import print_languages
+
     if as_json:
         typer.echo(format_json(comparison.to_dict()))
     else:
-        typer.echo(comparison.sentence)
+        print_languages(comparison, create_plain_console(), everything=everything)
 
 
-def _write_page(path: Path, page: str) -> None:
+def _write_languages(
+    comparison: "LanguageComparison", html: Path | None, figures: Path | None, latex: Path | None
+) -> None:
+    from tiltmeter.reports.figure_files import save_figures
+    from tiltmeter.reports.language_latex import format_language_latex
+    from tiltmeter.reports.language_page import build_language_figures, render_language_page
+
+    if html is not None:
+        _write_text(html, render_language_page(comparison))
+    if latex is not None:
+        _write_text(latex, format_language_latex(comparison))
+    if figures is not None:
+        _report_figures(save_figures(build_language_figures(comparison), figures), figures)
+
+
+def _write_text(path: Path, text: str) -> None:
     from tiltmeter.files import write_text
 
-    write_text(path, page)
+    write_text(path, text)
     typer.echo(f"Written to {path}", err=True)
+
+
+def _report_figures(written: "Sequence[Path]", folder: Path) -> None:
+    typer.echo(f"{len(written)} figure files written to {folder}", err=True)
 
 
 def _parse_filters(texts: list[str]) -> dict[str, str]:

@@ -136,6 +136,7 @@ def render_svg(figure: Figure) -> Markup:
 
 
 def render_page(title: str, sections: Sequence[ContrastSection], notes: Sequence[str], method: str) -> str:
+    """Return the HTML page with the title as headline, then the sections, the notes and the method."""
     return load_template("question.html.jinja").render(
         policy=_POLICY,
         style=Markup(read_template_file("report.css")),

@@ -7,8 +7,9 @@ from rich.text import Text
 
 from tiltmeter.comparing.language_comparison import LanguageAnalysis, LanguageComparison
 from tiltmeter.comparing.language_results import LanguageInference
+from tiltmeter.comparing.language_sentences import format_test
 from tiltmeter.reports.console_tables import print_fitting_table
-from tiltmeter.reports.formatting import format_count, format_p
+from tiltmeter.reports.formatting import format_count
 from tiltmeter.reports.language_tables import (
     TextTable,
     build_means_table,
@@ -60,10 +61,12 @@ def describe_analysis(analysis: LanguageAnalysis) -> Iterator[str]:
     for inference in filter(None, (analysis.these, analysis.same, analysis.like)):
         yield _describe_inference(analysis, inference)
     if analysis.interaction is not None:
-        verdict = "depend" if analysis.interaction.joint.significant else "do not depend significantly"
+        joint = analysis.interaction.joint
+        verdict = "depend" if joint.significant else "do not depend significantly"
+        models = format_count(len(analysis.interaction.models), "model")
         yield (
-            f"The differences between languages {verdict} on the model (p {_format_p(analysis.interaction.joint.p_value)}"
-            f", {format_count(len(analysis.interaction.models), 'model')} measured in all languages)."
+            f"The differences between languages {verdict} on the model ({format_test(joint.p_value)}, {models} "
+            "measured in all languages)."
         )
     if analysis.invariance is not None:
         yield analysis.invariance.sentence
@@ -81,7 +84,7 @@ def _describe_inference(analysis: LanguageAnalysis, inference: LanguageInference
     if inference.joint is None:
         return f"{scope} ({models}): the languages cannot be tested, because the answers do not vary."
     verdict = "differ" if inference.joint.significant else "do not differ significantly"
-    text = f"{scope} ({models}): languages {verdict} (p {_format_p(inference.joint.p_value)})"
+    text = f"{scope} ({models}): languages {verdict} ({format_test(inference.joint.p_value)})"
     tests = len(inference.differences)
     if tests > 1:
         text += f"; {inference.significant} of {tests} pairs differ significantly"
@@ -90,11 +93,6 @@ def _describe_inference(analysis: LanguageAnalysis, inference: LanguageInference
         between = ", ".join(f"{name} {number(value)}" for name, value in inference.deviations)
         text += f"; standard deviation between: {between}"
     return f"{text}."
-
-
-def _format_p(p_value: float) -> str:
-    text = format_p(p_value)
-    return text if text.startswith("<") else f"= {text}"
 
 
 def _print_analysis(analysis: LanguageAnalysis, console: Console, everything: bool) -> None:
