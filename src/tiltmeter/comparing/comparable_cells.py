@@ -69,9 +69,11 @@ def group_comparable_cells(
 def _describe_conditions(groups: Sequence[Sequence[Cell]]) -> list[str]:
     """Return the conditions of each group as text, with the name of its first run if two texts would be equal."""
     texts = []
-    for first, *_ in groups:
-        prompted = "prompted" if "prompted" in first.conditions.family else None
-        texts.append(", ".join(filter(None, (first.conditions.kind, prompted, get_base_protocol(first.protocol)))))
+    for cells in groups:
+        prompted = "prompted" if "prompted" in cells[0].conditions.family else None
+        kinds = " and ".join(dict.fromkeys(cell.conditions.kind for cell in cells if cell.conditions.kind))
+        protocols = " and ".join(dict.fromkeys(get_base_protocol(cell.protocol) for cell in cells))
+        texts.append(", ".join(filter(None, (kinds, prompted, protocols))))
     return [
         f"{text}, as in {group[0].run}" if texts.count(text) > 1 else text
         for text, group in zip(texts, groups, strict=True)

@@ -35,7 +35,7 @@ from tiltmeter.comparing.language_inference import (
 from tiltmeter.comparing.language_invariance import assess_invariance
 from tiltmeter.comparing.language_panels import LanguagePanel, PanelQuery
 from tiltmeter.comparing.language_results import CellValue, GroupEffect
-from tiltmeter.comparing.language_sentences import AnswerParts, describe_languages
+from tiltmeter.comparing.language_sentences import describe_languages
 from tiltmeter.comparing.language_variance import estimate_components
 from tiltmeter.comparing.measure_correlations import correlate_measures
 from tiltmeter.comparing.protocol_variants import list_protocol_variants
@@ -134,7 +134,7 @@ def analyse_panel(panel: LanguagePanel, grouping: _Grouping, protocol: str) -> L
         components=components,
         invariance=assess_invariance(panel, moments),
         quality=adjust_for_quality(panel, like),
-        sentence=describe_languages(AnswerParts(panel.quantity, first.part, these, like, components)),
+        sentence=describe_languages(panel.quantity, first.part, these, like),
     )
 
 

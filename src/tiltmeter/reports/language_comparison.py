@@ -7,7 +7,7 @@ from rich.text import Text
 
 from tiltmeter.comparing.language_comparison import LanguageAnalysis, LanguageComparison
 from tiltmeter.comparing.language_results import LanguageInference
-from tiltmeter.comparing.language_sentences import format_test
+from tiltmeter.comparing.language_sentences import describe_variance, format_test
 from tiltmeter.reports.console_tables import print_fitting_table
 from tiltmeter.reports.formatting import format_count
 from tiltmeter.reports.language_tables import (
@@ -35,7 +35,7 @@ def print_languages(comparison: LanguageComparison, console: Console, *, everyth
     console.print(Text(comparison.sentence, style="bold"))
     console.print()
     if len(comparison.analyses) > 1:
-        _print_table(build_overview_table(comparison.analyses), console)
+        _print_table(build_overview_table(comparison), console)
         console.print()
     for analysis in comparison.analyses:
         _print_analysis(analysis, console, everything)
@@ -56,8 +56,7 @@ def describe_language_method(comparison: LanguageComparison) -> str:
 
 
 def describe_analysis(analysis: LanguageAnalysis) -> Iterator[str]:
-    """Yield sentences on an analysis: the answer, the joint tests, the interaction, the test's invariance, quality."""
-    yield analysis.sentence
+    """Yield sentences on an analysis: joint tests, interaction, variance, whether the test is the same, and quality."""
     for inference in filter(None, (analysis.these, analysis.same, analysis.like)):
         yield _describe_inference(analysis, inference)
     if analysis.interaction is not None:
@@ -68,6 +67,8 @@ def describe_analysis(analysis: LanguageAnalysis) -> Iterator[str]:
             f"The differences between languages {verdict} on the model ({format_test(joint.p_value)}, {models} "
             "measured in all languages)."
         )
+    if variance := describe_variance(analysis.components):
+        yield variance
     if analysis.invariance is not None:
         yield analysis.invariance.sentence
         if analysis.invariance.reason:

@@ -22,7 +22,7 @@ def render_language_page(comparison: LanguageComparison) -> str:
     """Return the HTML page of a comparison of languages; the answer is the headline."""
     sections = []
     if len(comparison.analyses) > 1:
-        sections.append(_build_section(build_overview_table(comparison.analyses)))
+        sections.append(_build_section(build_overview_table(comparison)))
     for (_, figure), analysis in zip(build_language_figures(comparison), comparison.analyses, strict=True):
         means = build_means_table(analysis)
         sections.append(

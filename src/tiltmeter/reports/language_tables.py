@@ -1,6 +1,6 @@
 """The tables of a comparison of languages, for the terminal, the HTML page and LaTeX."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tiltmeter.comparing.language_comparison import LanguageAnalysis, LanguageComparison
@@ -143,22 +143,26 @@ def list_detail_tables(analysis: LanguageAnalysis) -> Iterator[TextTable]:
     yield from (table for build in builders if (table := build(analysis)).rows)
 
 
-def build_overview_table(analyses: Sequence[LanguageAnalysis]) -> TextTable:
-    """Return a table with one row for each analysis: the largest difference and the joint tests."""
+def build_overview_table(comparison: LanguageComparison) -> TextTable:
+    """Return a table with one row for each analysis: the largest difference and the joint tests.
+
+    The protocol is in the table only if the analysis is repeated for each protocol.
+    """
+    analyses = comparison.analyses
     rows = [
         [
             analysis.quantity.name,
             analysis.part,
-            analysis.protocol,
+            analysis.protocol if comparison.over_protocols else "",
             *_format_largest(analysis),
             _format_joint_p(analysis.these.joint),
             _format_joint_p(analysis.like.joint),
         ]
         for analysis in analyses
     ]
-    heads = ("measure", "part", "protocol", "languages", "largest diff", "95% interval", "p", "p, models like these")
+    heads = ("measure", "part", "protocol", "languages", "largest diff", "95% interval", "p", "p, like these")
     bold = frozenset(n for n, one in enumerate(analyses) if one.these.joint is not None and one.these.joint.significant)
-    return TextTable("All analyses", heads, rows, bold, labels=4, optional=("p, models like these", "95% interval"))
+    return TextTable("All analyses", heads, rows, bold, labels=2, optional=("95% interval",))
 
 
 def _format_largest(analysis: LanguageAnalysis) -> list[str]:
