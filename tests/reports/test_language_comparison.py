@@ -37,7 +37,7 @@ def test_details_are_printed_only_on_request() -> None:
     assert "Differences between languages" not in _print()
     text = _print(everything=True)
     for expected in (
-        "German − English",
+        "English − German",
         "multilingual: false − true",
         "set to 0",
         "German – English",
@@ -72,9 +72,9 @@ def test_several_analyses_begin_with_an_overview() -> None:
     assert text.index("All analyses") < text.index("SS by language")
 
 
-def test_the_page_has_the_answer_as_headline_and_escapes_names() -> None:
+def test_the_page_begins_with_the_answer_and_escapes_names() -> None:
     page = render_language_page(make_comparison())
-    assert re.search(r"<h1>Languages differ by up to 3\.8 points\.</h1>", page)
+    assert re.search(r"Answer</bdi></h2>\s*<p>Languages differ by up to 3\.8 points\.</p>", page)
     assert "<svg" in page
     assert "<b>gpt2</b>" not in page
     assert "<script" not in page
@@ -91,5 +91,5 @@ def test_figures_have_distinct_names(tmp_path: Path) -> None:
 def test_latex_has_means_and_differences() -> None:
     text = format_language_latex(make_comparison())
     assert text.count(r"\begin{table}") == text.count(r"\end{table}") == 2
-    assert r"\textbf{German $-$ English}" in text
+    assert r"\textbf{English $-$ German}" in text
     assert "56.1 & [55.1, 57.1]" in text

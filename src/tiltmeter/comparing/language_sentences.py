@@ -34,7 +34,10 @@ def _describe_these(inference: LanguageInference, name: str) -> str:
     test = format_test(inference.joint.p_value)
     difference = format_difference(largest, name)
     if not _differ(inference):
-        return f"no evidence that the languages differ for these models (largest difference: {difference}; joint test {test})"
+        return (
+            f"no evidence that the languages differ for these models (largest difference: {difference}; joint test "
+            f"{test})"
+        )
     pairs = len(inference.differences)
     count = f"{inference.significant} of {pairs} pairs, " if pairs > 1 else ""
     return f"the languages differ for these models (largest difference: {difference}; {count}joint test {test})"

@@ -69,7 +69,7 @@ class ContrastSection:
 def render_group_page(comparison: GroupComparison) -> str:
     """Return the HTML page of a comparison of groups."""
     sections = [
-        _build_section(
+        build_section(
             f"{contrast[0].left.label} − {contrast[0].right.label}, {contrast[0].subject}",
             describe_contrast(contrast),
             ["part", *HEADS],
@@ -97,14 +97,14 @@ def render_size_page(comparison: SizeComparison) -> str:
             )
             for slope in trend
         ]
-        section = _build_section(figure.title, describe_trend(trend), SIZE_HEADS, rows)
+        section = build_section(figure.title, describe_trend(trend), SIZE_HEADS, rows)
         sections.append(replace(section, figure=render_svg(figure), caption=figure.caption))
     return render_page(
         "Does bias increase with size?", sections, comparison.notes, describe_size_method(comparison.slopes)
     )
 
 
-def _build_section(
+def build_section(
     title: str, sentences: Iterable[str], heads: Sequence[str], rows: Sequence[ContrastRow]
 ) -> ContrastSection:
     """Return a section; empty columns of its table are removed."""

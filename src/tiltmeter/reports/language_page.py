@@ -1,13 +1,14 @@
 """The HTML page and the figures of `tiltmeter compare --languages`."""
 
 import re
+from dataclasses import replace
 
 from tiltmeter.comparing.language_comparison import LanguageAnalysis, LanguageComparison
-from tiltmeter.reports.contrast_page import ContrastRow, ContrastSection, render_page, render_svg
-from tiltmeter.reports.display_text import clip, format_label
+from tiltmeter.reports.contrast_page import ContrastRow, ContrastSection, build_section, render_page, render_svg
+from tiltmeter.reports.display_text import format_label
 from tiltmeter.reports.figures import Figure
 from tiltmeter.reports.figures.language_map import build_language_map
-from tiltmeter.reports.language_comparison import describe_analysis, describe_language_method
+from tiltmeter.reports.language_comparison import describe_analysis, describe_language_method, split_answer
 from tiltmeter.reports.language_tables import (
     TextTable,
     build_means_table,
@@ -19,26 +20,20 @@ from tiltmeter.reports.language_tables import (
 
 
 def render_language_page(comparison: LanguageComparison) -> str:
-    """Return the HTML page of a comparison of languages; the answer is the headline."""
-    sections = []
+    """Return the HTML page of a comparison of languages; the first section is the answer."""
+    sections = [build_section("Answer", split_answer(comparison), (), ())]
     if len(comparison.analyses) > 1:
         sections.append(_build_section(build_overview_table(comparison)))
     for (_, figure), analysis in zip(build_language_figures(comparison), comparison.analyses, strict=True):
         means = build_means_table(analysis)
-        sections.append(
-            ContrastSection(
-                figure.title,
-                [clip(sentence) for sentence in describe_analysis(analysis)],
-                list(means.heads),
-                _build_rows(means),
-                render_svg(figure),
-                figure.caption,
-            )
-        )
+        section = build_section(figure.title, describe_analysis(analysis), means.heads, _build_rows(means))
+        sections.append(replace(section, figure=render_svg(figure), caption=figure.caption))
         sections += [_build_section(table, f" ({figure.title})") for table in list_detail_tables(analysis)]
     if (table := build_measures_table(comparison)).rows:
         sections.append(_build_section(table))
-    return render_page(comparison.sentence, sections, comparison.notes, describe_language_method(comparison))
+    return render_page(
+        "How different are the languages?", sections, comparison.notes, describe_language_method(comparison)
+    )
 
 
 def build_language_figures(comparison: LanguageComparison) -> list[tuple[str, Figure]]:
@@ -64,7 +59,7 @@ def _build_slug(analysis: LanguageAnalysis, taken: set[str]) -> str:
 
 
 def _build_section(table: TextTable, of: str = "") -> ContrastSection:
-    return ContrastSection(f"{table.title}{of}", [], list(table.heads), _build_rows(table))
+    return build_section(f"{table.title}{of}", [], table.heads, _build_rows(table))
 
 
 def _build_rows(table: TextTable) -> list[ContrastRow]:

@@ -67,8 +67,8 @@ def build_differences_table(analysis: LanguageAnalysis) -> TextTable:
     rows = [
         [
             _format_pair(one),
-            *_format_estimate(analysis, one.estimate),
-            *_format_estimate(analysis, like.get((one.left, one.right))),
+            *_format_estimate(analysis, one.estimate, _find_sign(one)),
+            *_format_estimate(analysis, like.get((one.left, one.right)), _find_sign(one)),
         ]
         for one in listed
     ]
@@ -169,7 +169,7 @@ def _format_largest(analysis: LanguageAnalysis) -> list[str]:
     largest = analysis.these.largest
     if largest is None:
         return ["", "", ""]
-    return [_format_pair(largest), *_format_estimate(analysis, largest.estimate)[:2]]
+    return [_format_pair(largest), *_format_estimate(analysis, largest.estimate, _find_sign(largest))[:2]]
 
 
 def _format_joint_p(joint: object) -> str:
@@ -184,16 +184,24 @@ def _format_mean(analysis: LanguageAnalysis, mean: LanguageMean | None) -> list[
     return [number(mean.value), f"[{number(mean.low)}, {number(mean.high)}]"]
 
 
-def _format_estimate(analysis: LanguageAnalysis, estimate: ContrastEstimate | None) -> list[str]:
+def _format_estimate(analysis: LanguageAnalysis, estimate: ContrastEstimate | None, sign: int = 1) -> list[str]:
+    """Return the cells of an estimate; with the sign -1, the sides of the difference are exchanged."""
     if estimate is None:
         return ["", "", ""]
     number = analysis.quantity.measure.number
-    ends = f"[{number(estimate.low, signed=True)}, {number(estimate.high, signed=True)}]"
-    return [number(estimate.value, signed=True), ends, format_p(estimate.p_holm)]
+    low, high = sorted((sign * estimate.low, sign * estimate.high))
+    ends = f"[{number(low, signed=True)}, {number(high, signed=True)}]"
+    return [number(sign * estimate.value, signed=True), ends, format_p(estimate.p_holm)]
+
+
+def _find_sign(difference: LanguageDifference) -> int:
+    """Return -1 if the sides of a difference are exchanged in tables, so that the higher language is first."""
+    return -1 if difference.estimate.value < 0 else 1
 
 
 def _format_pair(difference: LanguageDifference) -> str:
-    return f"{get_language_name(difference.left)} − {get_language_name(difference.right)}"
+    names = [get_language_name(difference.left), get_language_name(difference.right)]
+    return " − ".join(names[:: _find_sign(difference)])
 
 
 def _format_group(effect: GroupEffect) -> str:
