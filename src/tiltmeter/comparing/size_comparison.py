@@ -143,7 +143,8 @@ def _estimate_slopes(
     single = [family for family, sizes in sizes_of.items() if max(sizes) < ONE_SIZE * min(sizes)]
     if single:
         notes.append(
-            f"Left out {where}, because sizes differ by less than a factor of {ONE_SIZE}: {shorten_names(single)}."
+            f"Left out {where}, because the models of a family differ in size by less than a factor of {ONE_SIZE}: "
+            f"{shorten_names(single)}."
         )
     cells = [cell for cell in cells if sized[cell.model][0] not in single]
     if not cells:
