@@ -184,7 +184,8 @@ class ChangeCountDatabase(Database):
         path = Path(self._file)
         return self._build_error_with_remedy(
             f"{get_log_path(path).name} is damaged or missing: {confirmed - found:,} of {confirmed:,} changes are lost",
-            f"restore both files from a backup, or delete {get_count_path(path).name} to continue without them",
+            f"restore {path.name} and its log from a backup, or, if there is no backup, "
+            f"delete {get_count_path(path).name} to continue without the lost changes",
         )
 
     def _build_error_with_remedy(self, reason: str, remedy: str = _RESTORE) -> StoreError:
