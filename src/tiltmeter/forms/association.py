@@ -5,8 +5,8 @@
 
 In JSONL, `candidates` is an object with a key for each role; `Form.read` expects a list of objects with a key `role`.
 
-With `"whole": true`, the candidates of an intrasentence item are complete sentences, which may differ from the context
-with a word filled in. Translations need `"whole"` if each sentence was translated separately.
+With `"whole": true`, the candidates of an intrasentence item are complete sentences, which need not be the context
+with a word in place of BLANK. Translations need `"whole"` if each sentence was translated separately.
 """
 
 import re
