@@ -57,7 +57,7 @@ def compute_padding_share(batches: Iterable[Batch], batch_tokens: int, layout: B
     """Return the share of padding in all tokens of a batch plan; pass the plan's `batch_tokens` and `layout`."""
     sent = useful = 0
     for batch in batches:
-        # An encoder-decoder divides the sources and the targets of a batch into smaller batches.
+        # An encoder-decoder divides a batch into smaller batches of sources and of targets; their padding is counted.
         sides = [[len(row.ids) for row in batch]]
         if sources := {source for row in batch for source in row.sources}:
             lengths = [len(source) for source in sources]

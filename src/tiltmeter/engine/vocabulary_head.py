@@ -54,7 +54,7 @@ class VocabularyHead:
         return states[:, start:end].clone()
 
     def compute_all_logits(self, states: Tensor) -> Tensor:
-        """Return all logits of half-precision states in float32; additional columns, if any, are minus infinity."""
+        """Return all logits of half-precision states in float32; columns beyond the vocabulary are minus infinity."""
         return states.float()
 
     def log_probs(self, states: Tensor, which: Tensor, tokens: Tensor) -> tuple[Tensor, Tensor]:

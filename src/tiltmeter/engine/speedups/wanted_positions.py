@@ -84,7 +84,7 @@ class ProjectingHead(VocabularyHead):
         return linear(states, self._projection.weight[start:end], None if bias is None else bias[start:end])
 
     def compute_all_logits(self, states: Tensor) -> Tensor:
-        """Return all logits of half-precision states in float32; additional columns, if any, are minus infinity."""
+        """Return all logits of half-precision states in float32; columns beyond the vocabulary are minus infinity."""
         size, bias = self._projection.out_features, self._projection.bias
         weight = self._aligned_weight
         try:
