@@ -67,7 +67,7 @@ class Adapter:
 
 
 def find_model_files(name: str, *, trust_remote_code: bool = False) -> tuple[Checkpoint, Adapter | None]:
-    """Return the checkpoint of a model, and the adapter to merge into it; None if the name contains no adapter.
+    """Return the checkpoint of a model, and the adapter to merge into this checkpoint; None if there is no adapter.
 
     A model with an adapter is named `BASE+ADAPTER`, or by the adapter alone if the adapter's config names the base
     model.
@@ -100,7 +100,7 @@ def split_adapter_name(name: str) -> tuple[str, str | None]:
     if "+" not in name or expand_home(name).exists():
         return name, None
     splits = [(name[:index], name[index + 1 :]) for index, character in enumerate(name) if character == "+"]
-    # The name of a folder may contain a plus sign.
+    # The name of a folder may contain a plus sign, so a split whose second part is an existing folder is preferred.
     existing = [pair for pair in splits if expand_home(pair[1]).is_dir()]
     base, adapter = (existing or splits)[0]
     if not base or not adapter:

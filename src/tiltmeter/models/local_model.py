@@ -251,7 +251,7 @@ class LocalModel(ABC):
         """Return the worker processes, one per device, for this kind of question; end the processes for other kinds."""
         if kind not in self._workers:
             if self.load_workers is None:
-                raise ModelError(f"{self.name} cannot be loaded on several devices; open it by name.")
+                raise ModelError(f"{self.name} cannot be loaded on several devices; pass its name, not a loaded model.")
             self._end_workers()
             self._workers[kind] = DeviceWorkers(
                 self.load_workers(self.name, self.get_load_options(), kind, self.devices)
