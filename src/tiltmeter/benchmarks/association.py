@@ -307,7 +307,8 @@ def _ask_causal_pairs(
 ) -> None:
     """Add questions for one of the six scoring cases (`Case`).
 
-    Scores are geometric means over the tokens of the candidate, the context or both, or ratios of such means.
+    Scores are geometric means of the probabilities of the tokens of the candidate, the context or both, or ratios of
+    such means.
     """
     if protocol.is_in_context:
         _require_offsets(text)

@@ -86,12 +86,12 @@ class CacheDatabase(Database):
         query = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'"
         names = {str(name) for (name,) in self._db.execute(query)}
         if names and not names & set(list_table_columns(self._schema)):
-            raise StoreError("it is the database of another program", self._labels, sqlite3.SQLITE_ERROR)
+            raise StoreError("the file is the database of another program", self._labels, sqlite3.SQLITE_ERROR)
 
     def _open(self) -> None:
         super()._open()
         if not has_columns(self._db, self._schema):
-            raise StoreError("its tables are damaged", self._labels, sqlite3.SQLITE_CORRUPT)
+            raise StoreError("the tables are damaged", self._labels, sqlite3.SQLITE_CORRUPT)
 
     def _replace(self, error: StoreError) -> None:
         """Rename the damaged file to `NAME.damaged-N`, unless another process has done this, and open a new file."""

@@ -99,8 +99,8 @@ class AttentionMasks:
 
 def _read_first_size(config: Any, names: tuple[str, ...]) -> int:
     for name in names:
-        # Reading an attribute raises an error in some configs. If a size is missed, the equivalence check detects the
-        # wrong mask.
+        # Reading an attribute raises an error in some configs. The error is ignored: if a size is missed, the
+        # equivalence check detects the wrong mask.
         with suppress(Exception):
             size = getattr(config, name, None)
             if isinstance(size, int) and size > 0:

@@ -88,9 +88,9 @@ class BatchEffects:
         raise AssertionError("unreachable")
 
     def find_layout(self) -> tuple[BatchLayout, Reasons]:
-        """Return the fastest layout that does not change answers.
+        """Return the fastest layout that does not change answers, and the reason why it has no padding or no batches.
 
-        Also return the reason why this layout does not use padding or batches; no reason is returned if it uses both.
+        The second value is empty if the layout has padding and batches.
         """
         long = self.inputs.questions([self.inputs.build_mixed_input(self.longest)], self._build_long_sources(0))
         self._alone |= self._compute_numbers(long, BatchLayout(batches=False))

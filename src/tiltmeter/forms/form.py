@@ -140,7 +140,7 @@ class Form(Generic[I]):
     def compute_match_score(self, keys: Iterable[str]) -> int | None:
         """Return a score of how well the keys of a JSONL line match this form; None if no key is distinctive.
 
-        The score is the number of keys that the form has, minus the number of required keys that are missing.
+        The score is the number of these keys that the form knows, minus the number of required keys that are missing.
         """
         present = set(keys)
         if not present & set(self.distinctive):

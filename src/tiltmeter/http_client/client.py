@@ -216,7 +216,7 @@ class Client:
                 raise ModelError(f"{self.label} does not answer with JSON; check the address.") from error
         status = response.status_code
         if is_transient(status):
-            reason = f"it answers {status} {_find_message(response)}"
+            reason = f"the response was {status} {_find_message(response)}"
             raise TransientError(reason, parse_retry_after(response.headers.get("Retry-After")))
         if (excuse := self.excused(status, _parse_content(response))) is not None:
             return excuse

@@ -57,7 +57,10 @@ class Adapter:
         """The base model named in the config: a hub id, or a folder (absolute, or relative to the adapter's folder)."""
         named = self.config.get("base_model_name_or_path")
         if not named:
-            raise ModelError(f"The adapter {self.name} names no base model in its config; name it as BASE+{self.name}.")
+            raise ModelError(
+                f"The config of the adapter {self.name} names no base model; write BASE+{self.name} with the name of the "
+                "base model as BASE."
+            )
         if Path(named).is_dir():
             return str(named)
         if (self.folder / str(named)).is_dir():

@@ -232,7 +232,9 @@ def open_model(
     (`tiltmeter.engine.speedups.NAMES`). `load_workers` is explained in `LocalModel`.
     """
     if devices and (split or max_memory):
-        raise UsageError("--devices loads the whole model on each device, --split divides it; use only one of them.")
+        raise UsageError(
+            "--devices loads the whole model on each device, --split divides the model; use only one of these options."
+        )
     checkpoint, adapter = find_model_files(name, trust_remote_code=trust_remote_code)
     validate_weights(checkpoint)
     text_files = _build_text_arguments(checkpoint, cache)

@@ -54,7 +54,7 @@ class Dialect(Protocol):
         """After an error, let later requests use another variant; return False if there is no other variant."""
 
     def entries(self, reply: Any) -> list[TokenEntry]:
-        """Return the tokens in a reply with their log-probabilities; raise a `BadReplyError` if they are missing."""
+        """Return the tokens in a reply with their log-probabilities; raise a `BadReplyError` if the reply has none."""
 
     def about(self, client: Client, model: str) -> dict[str, Any]:
         """Return the server's information about the model: `id`, and `max_length` if the server reports it."""
@@ -205,9 +205,9 @@ class EndpointModel:
     def _find_stored_answers(
         self, questions: Mapping[bytes, Question], kind: Kind, store: AnswerStore
     ) -> dict[bytes, Answer]:
-        """Return the stored answers of the first earlier model of this server that still gives the same answers.
+        """Return stored answers that the server still gives when a random sample of the questions is asked again.
 
-        A server can have several earlier models with the same identity (see `ServedIdentity`).
+        If several earlier models have the same identity (see `ServedIdentity`), their answers are tried in turn.
         """
         candidates = (store.get(self.fingerprint(kind), questions) for _ in self._identity.candidates())
         return next(stored for stored in candidates if self._confirmation.matches_stored(questions, stored))
@@ -259,7 +259,9 @@ def validate_entries(entries: list[TokenEntry], ids: Ids) -> list[TokenEntry]:
         if index > 0 and entry.log_prob is None:
             raise BadReplyError(f"the server returns no log-probability for token {index} of a text")
         if entry.log_prob is not None and (math.isnan(entry.log_prob) or entry.log_prob > _FLOAT32_ROUNDING):
-            raise BadReplyError(f"the server returns {entry.log_prob} as a log-probability")
+            raise BadReplyError(
+                f"the server returns {entry.log_prob} as a log-probability, which must be a number of at most 0"
+            )
     return [
         entry if entry.log_prob is None or entry.log_prob > MISSING else entry._replace(log_prob=None)
         for entry in entries[: len(ids)]

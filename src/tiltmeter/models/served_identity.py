@@ -31,7 +31,7 @@ class ServedIdentity:
 
     @property
     def fingerprint(self) -> str:
-        """The fingerprint of the model: at first of the latest model with the same probe values (see `candidates`)."""
+        """The fingerprint of the model; `candidates` changes it if earlier models had the same probe values."""
         return hashlib.sha256(json.dumps([*self._names, self._chosen]).encode()).hexdigest()
 
     def candidates(self) -> Iterator[str]:

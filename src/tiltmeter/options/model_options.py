@@ -35,8 +35,7 @@ class ModelOptions:
 
     `cache` is a folder for files that are extracted from GGUF files. If a model has a next-sentence head, `keep_heads`
     keeps both this head and the language-model head in memory if the memory is large enough. This saves time if several
-    runs use the model.
-    The help texts below describe the other fields.
+    runs use the model. The help texts below describe the other fields.
     """
 
     kind: "Kind | None" = define_option(
