@@ -58,8 +58,8 @@ class Adapter:
         named = self.config.get("base_model_name_or_path")
         if not named:
             raise ModelError(
-                f"The config of the adapter {self.name} names no base model; write BASE+{self.name} with the name of the "
-                "base model as BASE."
+                f"The config of the adapter {self.name} names no base model; write BASE+{self.name} with the name of "
+                "the base model as BASE."
             )
         if Path(named).is_dir():
             return str(named)

@@ -41,8 +41,8 @@ class ProjectingHead(VocabularyHead):
     def __init__(self, model: nn.Module, projection: nn.Linear) -> None:
         super().__init__(model)
         self._projection = projection
-        # An encoder-decoder is its own base model. It has no layers between decoder and projection that this class could
-        # restrict.
+        # An encoder-decoder is its own base model. It has no layers between its decoder and the projection, so there is
+        # nothing to restrict.
         backbone: nn.Module = model.base_model  # type: ignore[assignment]
         self._backbone = backbone if backbone is not model else None
 
