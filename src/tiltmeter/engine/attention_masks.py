@@ -68,7 +68,7 @@ class AttentionMasks:
         )
 
     def forms(self, longest_row: int) -> list[MaskForm]:
-        """Return the mask forms to try for rows of up to `longest_row` tokens, in the order of their probability."""
+        """Return the mask forms to try for rows of up to `longest_row` tokens, the most probable one first."""
         sizes = [size for size in (self.window, self.chunk) if size]
         if not sizes or min(sizes) > longest_row:
             return ["full"]

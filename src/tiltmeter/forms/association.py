@@ -263,8 +263,8 @@ def _format_for_display(item: AssociationItem) -> ItemText:
 def get_attributes(item: AssociationItem) -> dict[str, Any]:
     """Return the columns that an item adds to the score table.
 
-    `length_difference` is the length of the stereotype minus the length of the anti-stereotype, in characters. The two
-    words are empty for intersentence items.
+    `length_difference` is the length of the stereotype minus the length of the anti-stereotype, in characters.
+    `stereotype_word` and `anti_stereotype_word` are empty for intersentence items.
     """
     lengths = {candidate.role: len(candidate.text) for candidate in item.candidates}
     words = {candidate.role: fold_case(candidate.word.strip()) for candidate in item.candidates}

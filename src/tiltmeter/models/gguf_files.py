@@ -101,7 +101,7 @@ def _replace_folder(part: Path, folder: Path) -> None:
 
 
 def _is_valid(folder: Path) -> bool:
-    """Return whether a folder contains unchanged files from the installed versions of transformers and gguf only."""
+    """Return whether the files in a folder are unchanged and come from the installed transformers and gguf versions."""
     try:
         return bool(read_json(folder / _DIGESTS) == _describe_folder(folder))
     except (DataError, OSError):

@@ -21,7 +21,7 @@ class HeadText(TokenizerText):
 
 
 def encode_pairs(text: TokenizerText, pairs: Sequence[tuple[str, str]], head: HeadConfig) -> list[EncodedText]:
-    """Return each sentence pair as one input of the head; the caller must put `prefix` before the first sentences."""
+    """Return each sentence pair as one input; the caller must have put `head.prefix` before the first sentences."""
     if not pairs:
         return []
     if not head.joined:

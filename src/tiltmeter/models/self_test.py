@@ -48,10 +48,7 @@ _REPEATED_PROBES = 4
 
 
 class SelfTestResult(NamedTuple):
-    """The probes (fixed sentences) with their answers, and the largest change when a probe was sent again.
-
-    The change `noise` is a difference of log-probabilities.
-    """
+    """The probes (fixed sentences) with their answers, and the largest change of a log-probability when asked again."""
 
     probes: list[tuple[Question, Answer]]
     noise: float

@@ -121,7 +121,7 @@ def _list_digests(asked: PartTrials) -> dict[str, list[list[bytes]]]:
 
 
 def _make_answer(question: Question) -> Answer:
-    """Return a random answer of the right size: log-probabilities and, if requested, second numbers below 1."""
+    """Return random numbers as an answer of the right size, with second numbers (`WantedQuantity`) if requested."""
     rng = np.random.default_rng(int.from_bytes(question.digest[:4]))
     count = len(question.wanted)
     numbers = [-rng.uniform(0.5, 9.0, count), rng.uniform(0.1, 0.9, count)][: question.want.rows]
