@@ -37,7 +37,7 @@ def check_measure(module: Any, scores: pd.DataFrame, tolerances: Mapping[str, fl
     require(len({measure.name for measure in own}) == len(own), "two of its measures have the same name")
     known = {**list_measures(), **{measure.name: measure for measure in own}}
     lacking = (set(module.NEEDS_ROLES) - set(scores["role"])) | (set(module.NEEDS_COLUMNS) - set(scores.columns))
-    require(not lacking, f"the example has no {', '.join(sorted(map(str, lacking)))}, which the module needs")
+    require(not lacking, f"the table of scores has no {', '.join(sorted(map(str, lacking)))}, which the module needs")
     records = module.measure(scores, margins=None, intervals=True)
     require(
         any(record.measure in known for record in records),

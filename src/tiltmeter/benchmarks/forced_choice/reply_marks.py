@@ -120,7 +120,7 @@ def get_mark_place(mark: str) -> int:
 
 
 def _mark_options(text: str, options: Sequence[str]) -> str:
-    """Replace the whole text of an option by its mark; longer options first: `very strong` contains `strong`."""
+    """Replace the texts of options by their marks; longer options first, since `very strong` contains `strong`."""
     texts = [normalise_reply(clean_reply(option)) for option in options]
     for place in sorted(range(len(texts)), key=lambda at: -len(texts[at])):
         if not texts[place]:
