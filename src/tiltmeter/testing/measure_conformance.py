@@ -85,7 +85,8 @@ def _check_same_values(require: Require, records: Iterable[Record], others: Iter
     for key in values.keys() & other_values.keys():
         close = math.isclose(values[key], other_values[key], rel_tol=_CLOSE, abs_tol=_CLOSE)
         require(close, f"{key}: the value depends on {cause}: it is {values[key]} or {other_values[key]}")
-    require(values.keys() & other_values.keys(), f"the records depend on {cause}")
+    lacking = values.keys() ^ other_values.keys()
+    require(not lacking, f"{', '.join(sorted(lacking))}: whether the value exists depends on {cause}")
 
 
 def _index_values(records: Iterable[Record]) -> dict[str, float]:
