@@ -40,7 +40,7 @@ PROTOCOLS = {
     FORCED_CHOICE: "chat models: the option that the reply names; each item is asked in several orders and wordings",
     PROBABILITIES: "chat models: the probabilities of the options' labels as the first token of the reply",
 }
-# The default value of --protocol. Chat models use the protocol `forced-choice` for it.
+# The default value of --protocol. With this value, chat models use the protocol `forced-choice`.
 _DEFAULT = "published"
 # A note reports truncated answers if their share is larger than this.
 _CUT_OFF = 0.02
@@ -479,7 +479,7 @@ def _read_reply(prompt: Prompt, reply: Reply, language: str, sampling: SamplingO
 
 
 def compute_label_shares(labels: Sequence[str], reply: Reply) -> tuple[float, ...]:
-    """Return the probability of each label as the first token; tokens with spaces or punctuation around it count.
+    """Return the probability of each label as the first token, which may have spaces or punctuation around the label.
 
     >>> reply = Reply("", first_tokens=((" A", math.log(0.5)), ("A", math.log(0.125)), ("B", math.log(0.25))))
     >>> compute_label_shares(["A", "B"], reply)

@@ -23,7 +23,7 @@ _NAME = re.compile(r"_template-\d+$")
 
 
 def read_gest_predictions(path: Path, predicted: Sequence[Portion], *, model: str | None = None) -> Predictions:
-    """Read the GEST scores of a model from the file of one template, or from all its files.
+    """Read the GEST scores of a model: from the file of one template, or from the files of all templates.
 
     The released files of a model are called `NAME_template-0.txt` and so on. A masked model has four files; a causal
     model has two, for the last two templates. `path` is the path of one file, or `FOLDER/NAME` for all files.
@@ -62,7 +62,7 @@ def _find_files(path: Path, part: str) -> dict[str, Path]:
     if path.is_file():
         if part == UNDIVIDED:
             raise UsageError(
-                f"{path.name} contains one template; select it with for example --on gest-1.0/template-1:en, or pass "
+                f"{path.name} has the scores of one template; name it, as in --on gest-1.0/template-1:en, or pass "
                 f"{path.with_name(infer_model_name(path))} to read all files of the model."
             )
         return {part: path}

@@ -42,8 +42,8 @@ from tiltmeter.translators.translation_files import TranslationFile, normalize_t
 from tiltmeter.translators.translation_store import TranslationStore
 from tiltmeter.translators.translator_protocol import with_source_language
 
-NOT_TRANSLATED = "the file has no translation of it"
-NO_TRANSLATION = "the system returned no translation of it"
+NOT_TRANSLATED = "the file has no translation of this item"
+NO_TRANSLATION = "the system returned no translation of this item"
 
 
 @cache_hashes()
@@ -92,7 +92,7 @@ def score_translations(
             f"{path} has no translation of a sentence of {unlimited.source}; its column `from` must contain the "
             "original sentences."
         )
-    # A file may contain translations of only some parts.
+    # Keep only the tasks with translations, because a file may contain translations of only some parts.
     tasks = tuple(task for task in unlimited.tasks if file.count_matches(task.texts()))
     target = replace(unlimited, tasks=tasks).limit_items(limit)
     (direction,) = target.directions
