@@ -78,8 +78,9 @@ def _build_service_url(file: UpstreamFile) -> str:
 
 
 def _has_expected_hash(path: Path, file: UpstreamFile) -> bool:
-    """Return whether a file exists and has the expected hash; if no hash is known, check only that the content
-    looks like data and not, for example, like an error page.
+    """Return whether a file exists and has the expected hash.
+
+    If no hash is known, check only that the file looks like data and not, for example, like an error page.
     """
     if not path.is_file():
         return False
@@ -114,8 +115,8 @@ def _download(file: UpstreamFile, url: str, target: Path, show: ShowProgress) ->
     except RejectedDownloadError as error:
         part.unlink(missing_ok=True)
         raise UnavailableFileError(
-            f"{file.name} is not in the cache and cannot be downloaded, because {address} {error}: {_SET_MIRROR}; if the "
-            "variable is already set, unset it to use GitHub."
+            f"{file.name} is not in the cache and cannot be downloaded, because {address} {error}: {_SET_MIRROR}, or, "
+            "if the variable is already set, unset it to use GitHub."
         ) from error
     # Do not use `compute_for_file`, which may return the cached hash of an earlier attempt.
     actual, page = pin.build_from_hashes(compute_hashes(part)), detect_wrong_page(part, known=pin.is_hash)

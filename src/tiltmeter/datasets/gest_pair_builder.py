@@ -137,8 +137,9 @@ def make_pair(plain: str, prompted: Mapping[str, Sequence[str]], language: str) 
 
 
 def extract_quoted_speech(translation: str, sentence: str) -> str:
-    """Return the direct speech in the translation of a prompt; with the final punctuation mark of `sentence` if
-    the speech has none.
+    """Return the direct speech in the translation of a prompt.
+
+    If the speech has no final punctuation mark, the final mark of `sentence` is added.
 
     >>> extract_quoted_speech("Žena povedala: „Som doma“.", "I am at home.")
     'Som doma.'

@@ -1,7 +1,7 @@
 """Detection of the speaker's gender in a dependency parse with Universal Dependencies features.
 
-The first-person words are the pronoun as subject, auxiliaries and copulas. The gender is marked on the head of such a
-word, or on another auxiliary of this head. The parse is a CoNLL-U file from any parser.
+A subject pronoun, auxiliary or copula in the first person refers to the speaker. The gender is marked on the head of
+this word, or on another auxiliary of the same head. The parse is a CoNLL-U file from any parser.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -74,7 +74,7 @@ def read_conllu(lines: Iterable[str], name: str) -> Iterator[ParsedSentence]:
             if word:
                 if word.id != len(words) + 1:
                     raise DataError(
-                        f"{name}, line {number}: word {word.id} follows word {len(words)}; number words from 1."
+                        f"{name}, line {number}: word {word.id} follows word {len(words)}; number the words from 1."
                     )
                 words.append(word)
         elif words:

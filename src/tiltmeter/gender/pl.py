@@ -91,7 +91,7 @@ FIRST_PERSON = re.compile("ę$|[aei]m$")
 
 AGREEING = map_genders("sam", "sama")
 
-# After these words, an agreeing word is not the subject: "the same", "than I myself", "in myself".
+# After these words, *sam* and *sama* are not the subject: "the same", "than I myself", "in myself".
 NOT_SUBJECT_AFTER = parse_words("ten ta taki taka tym tej siebie sobie sobą niż jak jako")
 
 OTHER_SUBJECTS = parse_words(

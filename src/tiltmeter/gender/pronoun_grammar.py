@@ -44,7 +44,7 @@ class PronounGrammar:
     """Words that show that the subject of the clause is not the speaker."""
 
     not_subject_after: frozenset[str]
-    """Words after which я or an agreeing word is not the subject: *than I*, *at one*."""
+    """Words such as "than" and "at". After such a word, "I" or "one" is not the subject: *than I*, *at one*."""
 
     infinitive_endings: tuple[str, ...]
     oblique_endings: tuple[str, ...]

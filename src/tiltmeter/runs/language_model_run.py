@@ -106,8 +106,9 @@ def _get_answers(
 
 
 def _take_trials(model: Model, chunk: Sequence[tuple[PortionBlocks, ItemBlock]], protocol: str) -> list[_PortionTrials]:
-    """Return the trials (questions about one item) of a chunk, grouped by portion; the blocks then no longer hold
-    them, so that their memory can be freed.
+    """Return the trials (questions about one item) of a chunk, grouped by portion.
+
+    The trials are removed from the blocks, so that their memory is freed after use.
     """
     together: list[_PortionTrials] = []
     for entry, block in chunk:

@@ -46,7 +46,7 @@ def design_head(
     if base.kind == "masked":
         if published:
             raise UsageError(
-                "--head published is not for masked models, because the papers use the head of BERT itself; omit it."
+                "--head published is not for masked models, because the papers use BERT's own head; leave --head out."
             )
         return HeadConfig(**common, reading="mean", joined=False)
     if base.kind == "causal":

@@ -94,8 +94,8 @@ LANGUAGE_CODES = (
 class NllbTranslator:
     """An encoder-decoder model whose translations start with the token of the target language.
 
-    Decoding never samples. The beam width is `beams`, or the value in the model's generation config. Without a
-    value, as for NLLB, decoding is greedy.
+    Decoding never samples. The beam width is `beams`, or the value in the model's generation config. If neither
+    is set, decoding is greedy; the config of NLLB sets no value.
     """
 
     price = None
