@@ -195,7 +195,7 @@ def check(
         *rules,
     ]
     if baseline is not None and not any(rule.kind == "no-worse-than" for rule in all_rules):
-        raise UsageError("--baseline needs a rule that uses it; add one, such as --no-worse-than 2.")
+        raise UsageError("--baseline needs a rule that compares with it; add a rule such as --no-worse-than 2.")
     # Recompute the measures from the scores, so that editing measures.json does not change the outcome.
     runs = [_load_result(one).remeasure() for one in (run, baseline) if one is not None]
     return gate_check.check(

@@ -31,7 +31,7 @@ class Source:
 
     @property
     def files(self) -> tuple[UpstreamFile | Path, ...]:
-        """The data file and its companions, which the reader also needs."""
+        """The data file, and the other files of the repository that its reader needs."""
         return (self.file, *self.companions)
 
     def paths(self) -> list[Path]:

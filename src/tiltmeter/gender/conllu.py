@@ -144,7 +144,7 @@ def _parse_word(line: str, location: str) -> ParsedWord | None:
     if len(columns) != _COLUMNS:
         raise DataError(f"{location}: the line has {len(columns)} columns separated by tabs instead of {_COLUMNS}.")
     if "-" in columns[0] or "." in columns[0]:
-        return None  # the line is an empty node, or a multiword token, whose words are on the next lines
+        return None  # skip empty nodes, and multiword tokens, whose words are on the next lines
     identifier, form, lemma, upos, _, features, head, relation = columns[:8]
     if not identifier.isdecimal() or not head.isdecimal():
         raise DataError(f"{location}: the id {identifier!r} and the head {head!r} must be numbers.")

@@ -334,7 +334,7 @@ def _build_prompts(
     options: ChatOptions,
     sampling: SamplingOptions,
 ) -> Iterator[_PortionPrompts]:
-    """Yield the portions (data set, part, language) with their messages; record unsupported ones in `run`."""
+    """Yield the portions (data set, part, language) with their messages; record unsupported portions in `run`."""
     for portion in portions:
         try:
             choices = _build_choices(portion)
@@ -365,7 +365,7 @@ def _build_prompts(
 
 
 def _skip_special_tokens(entry: _PortionPrompts, model: ChatModel, run: ModelOutput) -> _PortionPrompts:
-    """Return the portion without the items that contain a special token of a local model; record them in `run`."""
+    """Return the portion without the items that contain a local model's special token; record these items in `run`."""
     text: Tokenizer | None = getattr(model, "text", None)  # None for a server, which has its own tokenizer
     if text is None:
         return entry
@@ -377,7 +377,7 @@ def _skip_special_tokens(entry: _PortionPrompts, model: ChatModel, run: ModelOut
 def _skip_long_items(
     entry: _PortionPrompts, model: ChatModel, run: ModelOutput, sampling: SamplingOptions
 ) -> _PortionPrompts:
-    """Return the portion without the items that are too long for a local model; record them in `run`."""
+    """Return the portion without the items that are too long for a local model; record these items in `run`."""
     longest_message: Callable[[SamplingOptions], int | None] | None = getattr(model, "compute_message_limit", None)
     longest = longest_message(sampling) if longest_message else None
     if longest is None:

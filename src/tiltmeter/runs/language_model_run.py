@@ -146,7 +146,7 @@ def _store_scores(
 def _compute_interim_values(
     model: Model, entries: Sequence[PortionBlocks], together: Sequence[_PortionTrials], kind: Kind, store: AnswerStore
 ) -> list[InterimValue]:
-    """Return interim values, computed from the items up to the current chunk whose questions are all answered."""
+    """Return interim values, computed from all items so far whose questions are all answered."""
     fingerprint = model.fingerprint(kind)
     tables = [table for entry in entries for table in entry.tables]
     for entry, trials in together:

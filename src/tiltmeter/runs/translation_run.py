@@ -85,7 +85,7 @@ def score_translations(
     # If several editions have equal counts, `max` returns the first one, which is the latest edition.
     unlimited = max(targets, key=lambda target: file.count_matches(target.texts()))
     if len(unlimited.directions) != 1:
-        raise UsageError(f"A file of translations is for one language, but {on} has several; select one of them.")
+        raise UsageError(f"A file of translations is for one language, but {on} has several; select one language.")
     matched = file.count_matches(unlimited.texts())
     if not matched:
         raise DataError(

@@ -55,7 +55,8 @@ def design_head(
         # A separator token gives an accuracy 0.4 percentage points higher than a space
         # (docs/evidence/next-sentence.md).
         return HeadConfig(**common, reading="mean", separator=base.tokenizer.eos_token or " ")
-    find_decoder_start(base.tokenizer, base.config, base.name)  # raises an error before anything is written
+    # Called only to raise an error for an unsuitable model before anything is written.
+    find_decoder_start(base.tokenizer, base.config, base.name)
     has_prefix = not (published and base.config.model_type == "mt5")
     return HeadConfig(
         **common,

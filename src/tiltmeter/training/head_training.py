@@ -173,7 +173,7 @@ def _train(
     steps = -(-len(tokens.batches) // (recipe.accumulation * processes))
     every = max(1, steps // options.checkpoints)
     # Each checkpoint is written together with a log entry, because a checkpoint does not contain the mean loss since
-    # the previous log entry.
+    # the previous log entry. So `every`, the number of steps between checkpoints, is a multiple of `logging_steps`.
     logging_steps = next(size for size in range(max(1, every // 10), every + 1) if every % size == 0)
     has_validation = len(tokens.set_aside) > 0
     if options.early_stop is not None and not has_validation:

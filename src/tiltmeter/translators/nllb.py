@@ -84,9 +84,10 @@ class LanguageCodes:
         return self.token.format(self.code(language))
 
 
+# The codes of NLLB, M2M100 and mBART-50. The first codes whose token for English the tokenizer knows are used.
 LANGUAGE_CODES = (
     LanguageCodes(FLORES[SOURCE], FLORES),
-    LanguageCodes(SOURCE, {}, "__{}__"),  # M2M100
+    LanguageCodes(SOURCE, {}, "__{}__"),
     LanguageCodes(MBART[SOURCE], MBART),
 )
 
