@@ -94,7 +94,7 @@ class Dataset:
 
     @property
     def local_source_count(self) -> int:
-        """The number of sources that are available without a download."""
+        """The number of files (objects of `Source`) that are available without a download."""
         return sum(source.is_local() for source in self.sources)
 
     @property

@@ -86,7 +86,7 @@ def build_tensors(tokens: TokenisedPairs, rows: Rows) -> dict[str, torch.Tensor]
 
 
 def get_first(batches: Sequence[dict[str, torch.Tensor]]) -> dict[str, torch.Tensor]:
-    """Return the only batch in a list. The data loader calls this function, but a batch need not be combined again."""
+    """Return the only item of a list; the data loader calls this function, because its items are complete batches."""
     (batch,) = batches
     return batch
 

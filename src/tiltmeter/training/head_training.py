@@ -255,7 +255,7 @@ def _validate_options(options: TrainingOptions) -> None:
 
 
 def join_processes(*, cpu: bool) -> PartialState:
-    """Connect the processes of `accelerate launch`. The other processes wait up to a day for the first one."""
+    """Connect the processes of `accelerate launch`, which wait up to a day while the first one prepares the data."""
     return PartialState(cpu=cpu, timeout=_TIMEOUT)
 
 
