@@ -190,11 +190,9 @@ def compare(
         raise UsageError("--over needs --languages; add it, or leave out --over.")
     if group is None and not size:
         if attributes is not None:
-<<<<<<< HEAD
-            raise UsageError("--attributes needs --group, --size or --languages; add one of them, or leave it out.")
-=======
-            raise UsageError("--attributes needs --group or --size; add one of these two, or leave --attributes out.")
->>>>>>> main
+            raise UsageError(
+                "--attributes needs --group, --size or --languages; add one of these three, or leave --attributes out."
+            )
         return comparison.compare(
             _load_with_fixed(runs, fixed),
             by=by,
