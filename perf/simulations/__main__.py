@@ -2,8 +2,8 @@
 
 python -m perf.simulations [--data-sets 4000] [--jobs 2] [TABLE …]
 
-NumPy, SciPy and pandas suffice, except for crossed factors, gates and languages, which need all dependencies of Tiltmeter. The
-structures of real data sets are read from TILTMETER_MIRROR.
+NumPy, SciPy and pandas suffice, except for crossed factors, gates and languages, which need all dependencies of
+Tiltmeter. The structures of real data sets are read from TILTMETER_MIRROR.
 """
 
 import argparse
