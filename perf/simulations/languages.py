@@ -265,8 +265,9 @@ def load_pair(first: str, second: str) -> dict[str, Factors]:
 def compare_factor_rules(pair: tuple[str, str], words_of: Sequence[int], models: int = 3) -> Simulate:
     """Simulate the difference of two languages whose words have effects, with three rules for the factors.
 
-    The rules are: the factors of the first language, those of the language with the larger standard error, and those
-    of both languages together. `words_of` are the positions of the languages whose words have effects.
+    The rules are: the factors of the first language for both parts of the difference, those of the language with the
+    larger standard error, those of both languages for both parts, and those of each language for its part, which is
+    the rule of Tiltmeter. `words_of` are the positions of the languages whose words have effects.
     """
 
     def draw_and_count(rng: Rng) -> Answer:
@@ -291,7 +292,18 @@ def compare_factor_rules(pair: tuple[str, str], words_of: Sequence[int], models:
         )
         alone = [Mean.from_values(difference, one) for one in (first, second)]
         widest = max(alone, key=lambda mean: mean.standard_error.value)
-        rules = {"first language": alone[0], "widest": widest, "both": Mean.from_values(difference, both)}
+        names = [f"{language} {number}" for language in pair for number in range(models)]
+        crossed = CrossedAnswers.from_answers(
+            100.0 * (np.array(rows) > 0), names, [language for language in pair for _ in range(models)], factors
+        )
+        averages = crossed.average_languages()
+        own_part = crossed.estimate_combination(averages[0] - averages[1])
+        rules = {
+            "first language": alone[0],
+            "widest": widest,
+            "both": Mean.from_values(difference, both),
+            "each for its part": own_part,
+        }
         return {name: misses(mean, 0.0) for name, mean in rules.items()}
 
     return each(draw_and_count)
@@ -311,7 +323,7 @@ TABLES = (
         "language factors",
         "Languages: type I error of the difference of two languages, by the rule for factors",
         ("items", "words with effects"),
-        ("first language", "widest", "both"),
+        ("first language", "widest", "both", "each for its part"),
     ),
     Table(
         "language variances",

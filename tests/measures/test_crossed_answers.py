@@ -8,6 +8,7 @@ from tiltmeter.measures.crossed_answers import CrossedAnswers
 from tiltmeter.measures.factors import Factors
 from tiltmeter.measures.joint_test import build_centring_contrasts, compute_joint_test
 from tiltmeter.measures.sampling_covariance import estimate_sampling_covariance
+from tiltmeter.measures.standard_errors import compute_standard_error
 
 
 def crossed(models: int = 4, items: int = 200, *, targets: int = 0, seed: int = 1) -> CrossedAnswers:
@@ -33,15 +34,34 @@ def test_a_difference_of_languages_is_a_paired_t_test_over_items() -> None:
     ) == pytest.approx(expected.pvalue)
 
 
-def test_the_language_with_the_widest_factors_decides() -> None:
+def test_with_equal_labels_in_all_languages_the_error_is_that_of_other_measures() -> None:
     panel = crossed(targets=10)
     coefficients = panel.average_languages()[0] - panel.average_languages()[1]
-    one = {"a": panel.factors["a"], "b": None}
-    both = CrossedAnswers.from_answers(panel.answers, panel.models.tolist(), panel.languages.tolist(), one)
-    alone = CrossedAnswers.from_answers(panel.answers, panel.models.tolist(), panel.languages.tolist())
-    wide, narrow = (p.estimate_combination(coefficients).standard_error.value for p in (both, alone))
-    assert wide >= narrow
-    assert wide == pytest.approx(panel.estimate_combination(coefficients).standard_error.value)
+    numbers = coefficients @ panel.answers
+    expected = compute_standard_error((numbers - numbers.mean()) / 200, panel.factors["a"])
+    found = panel.estimate_combination(coefficients).standard_error
+    assert (found.value, found.df) == pytest.approx((expected.value, expected.df))
+    assert (found.factor, found.clusters) == ("target", 10)
+
+
+def test_each_language_has_the_words_of_its_part() -> None:
+    """Effects of words add variance in the language whose words they are, not in the other language."""
+    rng = np.random.default_rng(4)
+    labels = [rng.integers(12, size=600).astype(object) for _ in "ab"]
+    answers = np.array([rng.normal(size=12)[labels[place].astype(int)] for place in (0, 1)])
+    answers += 0.1 * rng.normal(size=answers.shape)
+    own, swapped = (
+        CrossedAnswers.from_answers(
+            answers,
+            ["m", "m"],
+            ["a", "b"],
+            {n: Factors.from_labels({"w": one}) for n, one in zip("ab", order, strict=True)},
+        )
+        for order in (labels, labels[::-1])
+    )
+    alone = own.estimate_combination(np.array([1.0, 0.0])).standard_error.value
+    both = own.estimate_combination(np.array([1.0, -1.0])).standard_error.value
+    assert both > alone > 3 * swapped.estimate_combination(np.array([1.0, 0.0])).standard_error.value
 
 
 def test_the_sampling_covariance_has_the_shared_items() -> None:
