@@ -6,12 +6,17 @@ probits have normal effects, or normal numbers, for which all components are kno
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 
 import numpy as np
+import pandas as pd
 from scipy.special import ndtr
 
 from perf.simulations.runner import Rng, Setting, Simulate, Table, each
+from perf.simulations.structures import get_mirror
 from tiltmeter.comparing.language_inference import build_language_design
+from tiltmeter.datasets.dataset_loader import load
+from tiltmeter.forms import get_item_form
 from tiltmeter.measures.answer_variance import compute_answer_moments, list_item_components
 from tiltmeter.measures.crossed_answers import CrossedAnswers
 from tiltmeter.measures.differential_items import screen_items
@@ -240,6 +245,70 @@ def assess_invariance(population: Population, planted: int) -> Simulate:
     return each(draw_and_count)
 
 
+@cache
+def load_pair(first: str, second: str) -> dict[str, Factors]:
+    """Return the factors of the same items of StereoSet, within sentences, in two languages."""
+    of_language = {}
+    for language in (first, second):
+        items = load("stereoset", "intrasentence", language)
+        form = get_item_form(items[0])
+        table = pd.DataFrame([form.attributes(item) for item in items], index=[item.id for item in items])
+        names = [name for group in form.factors.values() for name in group if name in table]
+        of_language[language] = table[names]
+    shared = of_language[first].index.intersection(of_language[second].index)
+    return {
+        language: Factors.from_labels({name: table.loc[shared, name].to_numpy(dtype=object) for name in table})
+        for language, table in of_language.items()
+    }
+
+
+def compare_factor_rules(pair: tuple[str, str], words_of: Sequence[int], models: int = 3) -> Simulate:
+    """Simulate the difference of two languages whose words have effects, with three rules for the factors.
+
+    The rules are: the factors of the first language for both parts of the difference, those of the language with the
+    larger standard error, those of both languages for both parts, and those of each language for its part, which is
+    the rule of Tiltmeter. `words_of` are the positions of the languages whose words have effects.
+    """
+
+    def draw_and_count(rng: Rng) -> Answer:
+        factors = load_pair(*pair)
+        n = len(next(iter(factors[pair[0]].labels.values())))
+        by_item = 0.3 * rng.normal(size=n)
+        rows = []
+        for place, language in enumerate(pair):
+            own = by_item + 0.3 * rng.normal(size=n)
+            for codes in factors[language].codes.values() if place in words_of else ():
+                own = own + 0.3 * rng.normal(size=int(codes.max()) + 1)[codes]
+            rows += [own + rng.normal(size=n) for _ in range(models)]
+        difference = np.mean(100.0 * (np.array(rows[:models]) > 0), axis=0)
+        difference -= np.mean(100.0 * (np.array(rows[models:]) > 0), axis=0)
+        first, second = factors.values()
+        both = Factors.from_labels(
+            {
+                f"{name} {place}": labels
+                for place, one in enumerate((first, second))
+                for name, labels in one.labels.items()
+            }
+        )
+        alone = [Mean.from_values(difference, one) for one in (first, second)]
+        widest = max(alone, key=lambda mean: mean.standard_error.value)
+        names = [f"{language} {number}" for language in pair for number in range(models)]
+        crossed = CrossedAnswers.from_answers(
+            100.0 * (np.array(rows) > 0), names, [language for language in pair for _ in range(models)], factors
+        )
+        averages = crossed.average_languages()
+        own_part = crossed.estimate_combination(averages[0] - averages[1])
+        rules = {
+            "first language": alone[0],
+            "widest": widest,
+            "both": Mean.from_values(difference, both),
+            "each for its part": own_part,
+        }
+        return {name: misses(mean, 0.0) for name, mean in rules.items()}
+
+    return each(draw_and_count)
+
+
 _ERRORS = tuple(f"{scope}: {test}" for scope in ("these", "like") for test in ("difference", "joint", "group"))
 _NAMES = ("item", "item × language", "item × model", "residual", MODEL, MODEL_BY_LANGUAGE)
 
@@ -249,6 +318,12 @@ TABLES = (
         "Languages: type I error, for these models (given their effects) and for models like these",
         ("models in all languages, in one", "effects"),
         _ERRORS,
+    ),
+    Table(
+        "language factors",
+        "Languages: type I error of the difference of two languages, by the rule for factors",
+        ("items", "words with effects"),
+        ("first language", "widest", "both", "each for its part"),
     ),
     Table(
         "language variances",
@@ -294,6 +369,12 @@ def settings() -> Iterator[Setting]:
             of_models = replace(EFFECTS[name], several=several, single=single, binary=False)
             for table in ("language variances", "language variance coverage"):
                 yield Setting(table, (f"{several}, {single}", name), estimate_variances(of_models), _MOST)
+    if get_mirror():
+        for pair in (("en", "de"), ("en", "tr")):
+            for words_of in ((), (0,), (1,), (0, 1)):
+                name = ", ".join(pair[place] for place in words_of) or "none"
+                row = (f"StereoSet, {' and '.join(pair)}", name)
+                yield Setting("language factors", row, compare_factor_rules(pair, words_of), _MOST)
     yield from _list_invariance_settings([(False, 0), (True, 0), (True, 8)])
 
 

@@ -77,7 +77,8 @@ def describe_invariance(
 ) -> str:
     """Return one sentence that tells whether the languages were measured by the same test."""
     known = sorted(one.correlation for one in correlations if one.correlation is not None)
-    items = f"{flagged:,} of {tested:,} items function differently"
+    count = f"{flagged:,}" if flagged else "none"
+    items = f"{count} of {tested:,} items {'functions' if flagged == 1 else 'function'} differently"
     if not known:
         return f"It is unclear whether the languages were measured by the same test; {items}."
     spread = f"{known[0]:.2f}" if len(known) == 1 else f"{known[0]:.2f} to {known[-1]:.2f}, median {median(known):.2f}"

@@ -13,6 +13,7 @@ import pandas as pd
 from tiltmeter.comparing.cells import Cell, format_location, shorten_names
 from tiltmeter.comparing.comparability import Across, explain_incomparable, list_comparison_warnings
 from tiltmeter.comparing.comparable_cells import (
+    ComparableCells,
     describe_unreliable_cells,
     group_comparable_cells,
     list_common_quantities,
@@ -67,20 +68,20 @@ class PanelQuery:
             if len(place) > 1:
                 one, other = place[0].cells[0], place[1].cells[0]
                 notes.append(f"Not analysed together: {explain_incomparable(one, other, self.across)}")
-            for alike in place:
-                together = sorted(alike.cells, key=lambda cell: (cell.language, cell.model))
-                reject_duplicates(together)
-                subject = alike.qualify_subject(together[0].benchmark)
-                if len({cell.language for cell in together}) < 2:
-                    notes.append(
-                        f"Left out {subject}: {shorten_names(sorted({cell.model for cell in together}))} on "
-                        f"{together[0].location}, because there is only one language."
-                    )
-                    continue
-                for quantity in list_common_quantities(together, self.measures):
-                    panel = self._build_panel(subject, together, quantity, notes)
-                    if panel is not None:
-                        yield panel
+            wide = [alike for alike in place if len({cell.language for cell in alike.cells}) > 1]
+            notes += [_describe_single_language(alike.cells) for alike in place if alike not in wide]
+            for alike in wide:
+                benchmark = alike.cells[0].benchmark
+                yield from self._build_group(alike.qualify_subject(benchmark) if wide[1:] else benchmark, alike, notes)
+
+    def _build_group(self, subject: str, alike: ComparableCells, notes: list[str]) -> Iterator[LanguagePanel]:
+        """Yield a panel for each measure of one group of comparable cells."""
+        together = sorted(alike.cells, key=lambda cell: (cell.language, cell.model))
+        reject_duplicates(together)
+        for quantity in list_common_quantities(together, self.measures):
+            panel = self._build_panel(subject, together, quantity, notes)
+            if panel is not None:
+                yield panel
 
     def _build_panel(
         self, subject: str, together: Sequence[Cell], quantity: Quantity, notes: list[str]
@@ -108,6 +109,11 @@ class PanelQuery:
             {language: cell.factors(quantity, items) for language, cell in sorted(first_of.items())},
         )
         return LanguagePanel(subject, tuple(cells), quantity, crossed, items, shared.left_out)
+
+
+def _describe_single_language(cells: Sequence[Cell]) -> str:
+    names = shorten_names(sorted({cell.model for cell in cells}))
+    return f"Left out on {cells[0].location} ({cells[0].protocol}), because there is only one language: {names}."
 
 
 def _name_cell(cell: Cell) -> str:

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from tiltmeter.measures.contrasts import estimate_item_mean
+from tiltmeter.measures.crossed_standard_errors import compute_crossed_error
 from tiltmeter.measures.estimates import Mean
 from tiltmeter.measures.factors import Codes, Factors, Labels
 from tiltmeter.measures.standard_errors import Floats
@@ -94,19 +95,29 @@ class CrossedAnswers:
     def estimate_combination(self, coefficients: Floats) -> Mean:
         """Estimate a linear combination of cell means, if the models are fixed and only items are a sample.
 
-        The factors are those of each language in the combination; the language with the largest standard error decides.
+        The part of each language is clustered by the factors of this language. If the measure is stratified, the
+        factors of the language with the largest standard error are used for all parts.
         """
         numbers = coefficients @ self.answers
         used = dict.fromkeys(self.languages[np.abs(coefficients) > 0].tolist())
-        estimates = [self._estimate(numbers, self.factors.get(language)) for language in used]
-        return max(estimates or [self._estimate(numbers, None)], key=lambda mean: mean.standard_error.value)
+        if self.strata is not None:
+            estimates = [self._estimate_stratified(numbers, self.factors.get(language)) for language in used]
+            return max(
+                estimates or [self._estimate_stratified(numbers, None)], key=lambda mean: mean.standard_error.value
+            )
+        influences = {name: self._compute_influence(coefficients * (self.languages == name)) for name in used}
+        return Mean(float(numbers @ self.weights), compute_crossed_error(influences or {"": 0 * numbers}, self.factors))
+
+    def _compute_influence(self, coefficients: Floats) -> Floats:
+        numbers = coefficients @ self.answers
+        return np.asarray((numbers - numbers.mean()) * self.weights)
 
     def estimate_item_mean(self, numbers: Floats) -> Mean:
         """Estimate the mean of numbers that were computed from several languages; the widest factors decide."""
         estimates = [Mean.from_values(numbers, factors) for factors in {**self.factors, "": None}.values()]
         return max(estimates, key=lambda mean: mean.standard_error.value)
 
-    def _estimate(self, numbers: Floats, factors: Factors | None) -> Mean:
+    def _estimate_stratified(self, numbers: Floats, factors: Factors | None) -> Mean:
         mean = estimate_item_mean(numbers, self.weights, factors, self.strata)
         return Mean(mean.value, mean.standard_error)  # without the correction for skewness, which is not linear
 

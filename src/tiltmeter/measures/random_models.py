@@ -19,6 +19,8 @@ from tiltmeter.measures.standard_errors import Floats, StandardError
 
 MODEL, MODEL_BY_LANGUAGE = "model", "model × language"
 _ROUNDS = 60
+# Variances below this multiple of the sampling variance count as 0.
+_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,4 +161,5 @@ def _maximise(fitted: RandomModels, start: Floats, fixed: int | None = None) -> 
 
     limits = [(value / scale, value / scale) if index == fixed else (0.0, None) for index, value in enumerate(start)]
     found = minimize(evaluate, start / scale, jac=True, bounds=limits, method="L-BFGS-B", options={"maxiter": _ROUNDS})
-    return np.asarray(found.x * scale)
+    # Values that differ from 0 only by rounding are 0.
+    return np.where(found.x < _ROUNDING, 0.0, found.x * scale)
