@@ -1,4 +1,4 @@
-"""Restore BLANK in a translated context that has lost it.
+"""Restore BLANK (the gap for a candidate word) in a translated context that has lost BLANK.
 
 The position of BLANK is found in the translations of the filled contexts (the context with a candidate word filled in).
 """

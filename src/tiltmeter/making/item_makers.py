@@ -97,7 +97,7 @@ class WrittenItemMaker:
     def list_texts_to_translate(self, item: Item) -> list[TextToTranslate]:
         """Return the texts that people wrote; a GEST sentence also gets an empty translation."""
         texts = dict(self.form.texts(item))
-        if not texts.keys() <= set(self.form.keys):  # some nested texts are derived from other texts
+        if not texts.keys() <= set(self.form.keys):  # nested texts: people wrote only the translatable ones
             texts = self.form.translatable(item)
         if self.form.name == "gest":
             texts[TRANSLATION] = ""

@@ -320,11 +320,14 @@ class ProjectStore(ReviewTables, RatingTables):
         )
 
     def clear_attempts(self, item: str) -> None:
-        """Delete the stored attempts of an item, because the item is translated again."""
+        """Delete the stored attempts of an item (its translations with placeholders); call this before a new one."""
         self._db.execute("DELETE FROM attempts WHERE item = ?", [item])
 
     def blanks(self) -> Counter[tuple[str, str]]:
-        """Return the number of contexts for each pair of placeholder and outcome; only used attempts are counted."""
+        """Return the number of contexts for each pair of placeholder and outcome.
+
+        A context counts only with the attempt that its current text comes from.
+        """
         query = "SELECT placeholder, outcome FROM attempts WHERE used"
         return Counter((placeholder, outcome) for placeholder, outcome in self._db.execute(query))
 

@@ -128,7 +128,7 @@ def build_export_rows(project: Project, *, everything: bool = False) -> list[Tex
 
 
 def import_project(project: Project, path: Path, *, format: FileFormat, reviewer: str) -> ImportSummary:
-    """Store the decisions in a file as decisions of the reviewer, and return the numbers of imported items.
+    """Read decisions from a file, and store them in the project as decisions of the reviewer; return a summary.
 
     An item with a conflict is not imported.
     """
@@ -260,7 +260,7 @@ def _find_conflicts(
     places: dict[str, str] = {}
     for row in rows:
         if row.field in places:
-            yield ImportConflict(row.place, entry.id, row.field, f"repeats {places[row.field]}; remove one of the two")
+            yield ImportConflict(row.place, entry.id, row.field, f"repeats {places[row.field]}; remove one of the rows")
         places.setdefault(row.field, row.place)
         if row.field not in source:
             yield ImportConflict(row.place, entry.id, row.field, "the item has no such text")

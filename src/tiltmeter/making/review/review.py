@@ -335,7 +335,7 @@ class Review:
                 self._queue.refresh()
                 yield
         except BaseException:
-            self._queue.invalidate()  # the queue may contain changes that were rolled back
+            self._queue.invalidate()  # read again: the queue may contain changes that were rolled back
             raise
 
     def _store_decision(self, decision: ReviewDecision, known: int | None = None) -> ReviewOutcome:
@@ -345,7 +345,10 @@ class Review:
         return outcome
 
     def _find_reviewer(self, name: str) -> str:
-        """Return the reviewer's name as it was added, ignoring case; raise a NotAReviewerError if nobody has it."""
+        """Return the stored spelling of a reviewer's name, ignoring letter case.
+
+        Raise a NotAReviewerError if no reviewer has this name.
+        """
         for known in self._store.list_reviewer_names():
             if known.casefold() == name.strip().casefold():
                 return known

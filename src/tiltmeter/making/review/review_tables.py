@@ -126,7 +126,7 @@ class ReviewTables(RowChecksumDatabase):
         """Store a decision, and withdraw the earlier decision of the same person on the item.
 
         `known` is the number of the person's earlier decisions on the item, including withdrawn decisions, when the
-        page was built. Later decisions on the same texts were sent from the same page and are deleted.
+        page was built. Later decisions on the same texts were sent from the same page (a double click) and are deleted.
         """
         key = [decision.item, decision.reviewer, decision.adjudicates]
         revealed = self.is_revealed(decision.item, decision.reviewer)
