@@ -155,6 +155,6 @@ def _has_files(name: str) -> bool:
         model_id, _, revision = part.partition("@")
         try:
             snapshot_download(model_id, revision=revision or None, local_files_only=True)
-        except Exception:  # the model is not downloaded, or the name is not a hub id
+        except Exception:  # raised if the model is not downloaded, or if the name is not a hub id
             return False
     return True

@@ -171,7 +171,7 @@ class RayEngine:
 
         Tasks that do not end in time are killed; if the user interrupts again, they are killed at once.
         """
-        with suppress(self._ray.exceptions.RayError, ConnectionError, RuntimeError):  # the cluster is lost
+        with suppress(self._ray.exceptions.RayError, ConnectionError, RuntimeError):  # raised if the cluster is lost
             try:
                 self._cancel(force=False)
                 if self._tasks:

@@ -2,8 +2,9 @@
 
 The file contains the machine and the process id of its owner. The owner updates the modification time of the file every
 few seconds; this is the heartbeat. For processes on the owner's machine, the lock is held while the owner exists. For
-processes on other machines, the lock is lost if the modification time does not change for a minute. They must wait for
-a change: the clocks of machines may differ, so an old modification time does not prove that the owner has ended.
+processes on other machines, the lock is lost if the modification time does not change for a minute. These processes
+must wait and watch the file: the clocks of machines may differ, so an old modification time alone does not prove that
+the owner has ended.
 """
 
 import json
@@ -20,7 +21,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, Self
 
-import psutil  # a dependency of accelerate
+import psutil  # always installed, because accelerate needs it
 
 from tiltmeter.errors import UsageError
 from tiltmeter.files import build_write_error
@@ -159,7 +160,7 @@ class JobLock:
         try:
             with os.fdopen(handle, "w", encoding="utf-8") as file:
                 file.write(self._text)
-        except OSError as error:  # for example, the disk is full
+        except OSError as error:  # for example, if the disk is full
             with suppress(OSError):
                 path.unlink()
             raise build_write_error(path, error) from error

@@ -68,7 +68,7 @@ class ForkedJob:
     def _send(self, number: signal.Signals) -> None:
         if self.poll() is not None:
             return
-        if self.pid is None:  # the server has not yet forked this job
+        if self.pid is None:  # the job has no process yet, so the server is killed instead
             self.server.kill()
         else:
             with suppress(ProcessLookupError):
@@ -106,7 +106,7 @@ class JobServer:
         request = {"job": len(self._jobs) - 1, "folder": str(folder), "variables": dict(variables)}
         try:
             socket.send_fds(self._connection, [json.dumps(request).encode()], [output.fileno(), log.fileno()])
-        except OSError:  # the server has ended
+        except OSError:  # raised if the server has ended
             self.kill()
         return job
 

@@ -86,7 +86,7 @@ def _select_jobs(matrix: RunMatrix, engine: JobEngine, result: MatrixResult) -> 
             result.elsewhere.append(entry.label)
         elif started or entry.unfinished:
             try:
-                write_job(entry)  # a queued job reads the file when it starts
+                write_job(entry)  # also for queued jobs, which read this file when they start
                 to_do.append(entry)
             except (TiltmeterError, OSError) as error:
                 result.failed |= {(entry.label, cell.folder): str(error) for cell in entry.unfinished}

@@ -28,7 +28,7 @@ from tiltmeter.runs.run_files import MANIFEST, MEASURES, SCORES, finish_save
 from tiltmeter.text_files import expand_home, read_json
 
 _LONGEST_NAME = 100
-# Matches the suffix of a protocol name that selects one variant of the protocol.
+# Matches the suffix of a protocol name that selects one variant of the protocol, such as /b.
 _CASE = re.compile(r"/[a-z]$")
 
 
@@ -245,7 +245,7 @@ def _reject_shared_folder(plan: Plan, models: tuple[ModelCells, ...]) -> None:
         if other is not None:
             raise DataError(
                 f"{plan.path}: the runs of {other} and {entry.model.name} would have the same folder "
-                f"{entry.folder.name}; rename one of them, or move it to another plan."
+                f"{entry.folder.name}; rename one of the two models, or move it to another plan."
             )
         seen[name] = entry.model.name
 

@@ -16,7 +16,7 @@ from tiltmeter.reports.ruler_svg import Ruler, build_ruler
 
 _SHORT = {"no bias": "no bias", "too few": "too few items"}
 _RELATIONS = {"reference": "reference", "closer": "closer than reference", "farther": "farther than reference"}
-# A value is displayed with its number of items if this number is below this share of the largest one in the column.
+# The number of items of a value is displayed if it is below this share of the largest number of items in the column.
 _FEWER = 0.9
 _ANSWERS = {"likelihoods": "by likelihoods", "prompts": "by prompts", "translations": "by translations"}
 
