@@ -108,11 +108,11 @@ def test_an_empty_workspace(tmp_path: Path) -> None:
 def test_runs_that_were_not_read_yet_are_requested_again(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(runs_page, "_READING", 0)
     text = client.get("/runs?text=&tone=").text
-    assert "3 not read yet" in text
+    assert "3 not loaded yet" in text
     assert 'hx-get="/runs/list?" hx-trigger="load delay:100ms"' in text
     for _ in range(3):
         text = client.get("/runs").text
-    assert "not read yet" not in text
+    assert "not loaded yet" not in text
 
 
 def test_a_report_is_created_and_shown_in_a_sandbox(

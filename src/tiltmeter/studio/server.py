@@ -69,7 +69,7 @@ def serve(
     )
     try:
         settings.load()
-    except OSError as error:  # ssl.SSLError is an OSError
+    except OSError as error:  # includes ssl.SSLError, a subclass
         raise UsageError(
             f"The certificate {certificate} with the key {key} cannot be used: {error}; check --cert and --key."
         ) from error
