@@ -141,7 +141,7 @@ def validate(
     format: From = None,
     language: Language = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print all findings as JSON.")] = False,
-    strict: Annotated[bool, typer.Option("--strict", help="Exit with code 2 for warnings, too.")] = False,
+    strict: Annotated[bool, typer.Option("--strict", help="Exit with code 2 also if there are only warnings.")] = False,
 ) -> None:
     """Check every item and print errors and warnings; exit code 2 if there are errors.
 

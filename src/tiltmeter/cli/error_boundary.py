@@ -155,7 +155,7 @@ def _resend_signal(unraisable: "sys.UnraisableHookArgs") -> None:
     """Send a signal again if it arrived in a callback or a `__del__`, where Python ignores exceptions."""
     if isinstance(unraisable.exc_value, StopSignal | KeyboardInterrupt):
         number = signal.SIGINT if isinstance(unraisable.exc_value, KeyboardInterrupt) else signal.SIGTERM
-        timer = threading.Timer(0.05, os.kill, (os.getpid(), number))  # sent at once, it would be ignored again
+        timer = threading.Timer(0.05, os.kill, (os.getpid(), number))  # a signal without delay would be ignored again
         timer.daemon = True
         timer.start()
     else:
