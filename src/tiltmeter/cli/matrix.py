@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from tiltmeter.cluster.plan_cells import RunMatrix
 
 _ENGINES = ("local", "ray", "slurm")
-_DAY = 24 * 60  # minutes
+# One day in minutes.
+_DAY = 24 * 60
 
 
 def matrix(

@@ -183,7 +183,8 @@ class SlurmEngine:
     def _get_outcome(self, job: Any) -> JobOutcome:
         try:
             outcome: JobOutcome = job.result()
-        except Exception as error:  # any error of the job on the node is raised again here
+        except Exception as error:
+            # submitit raises the error of the job here, which may have any type.
             return build_failure(f"The Slurm job failed: {_get_last_line(error)}")
         return outcome
 

@@ -21,7 +21,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, Self
 
-import psutil  # always installed, because accelerate needs it
+import psutil  # psutil is always installed, because accelerate needs it
 
 from tiltmeter.errors import UsageError
 from tiltmeter.files import build_write_error
@@ -79,10 +79,12 @@ class LockHolder:
 
 def read_holder(folder: Path) -> LockHolder | None:
     """Return the owner of the lock in a job's folder; None if there is no lock file."""
-    if not (folder / LOCK).is_file():  # opening a named pipe would block
+    # Only a regular file is opened: opening a named pipe would block.
+    if not (folder / LOCK).is_file():
         return None
     try:
-        with (folder / LOCK).open("rb") as file:  # opening updates the cached time of a network file system
+        # The file is opened before its time is read, because this refreshes the time that a network file system caches.
+        with (folder / LOCK).open("rb") as file:
             text = file.read().decode("utf-8", errors="replace")
             touched = os.fstat(file.fileno()).st_mtime
     except OSError:
@@ -160,7 +162,8 @@ class JobLock:
         try:
             with os.fdopen(handle, "w", encoding="utf-8") as file:
                 file.write(self._text)
-        except OSError as error:  # for example, if the disk is full
+        except OSError as error:
+            # For example, the disk is full. The incomplete lock file is removed.
             with suppress(OSError):
                 path.unlink()
             raise build_write_error(path, error) from error

@@ -141,7 +141,8 @@ def merge_stores(folder: Path, *, remove: bool) -> None:
         # Opening the job's store rolls back an interrupted transaction, and creates missing tables.
         with kind(path, journal="TRUNCATE") as own, kind(get_cache_folder() / name) as cache:
             merge = partial(cache.merge, path)
-            cache.retry_if_damaged(partial(own.retry_if_damaged, merge))  # the store or the cache may be damaged
+            # The damaged file may be the store of the job or the cache, so both are checked.
+            cache.retry_if_damaged(partial(own.retry_if_damaged, merge))
         if remove:
             for left in (path, *(path.with_name(f"{name}-{end}") for end in ("journal", "wal", "shm"))):
                 left.unlink(missing_ok=True)

@@ -108,7 +108,8 @@ class ModelCells:
     def finish_saves(self) -> None:
         """Complete the saving of runs whose saving was interrupted; the caller must hold the lock of the job."""
         for cell in self.cells:
-            with suppress(TiltmeterError, OSError):  # if this fails, the cell is measured again
+            # If the saving of a run cannot be completed, its cell is measured again.
+            with suppress(TiltmeterError, OSError):
                 finish_save(self.folder / cell.folder)
 
     @cached_property
@@ -238,7 +239,8 @@ def _split_by_language(text: str, plan: Plan) -> tuple[list[tuple[str, str, str]
 def _reject_shared_folder(plan: Plan, models: tuple[ModelCells, ...]) -> None:
     seen: dict[str, str] = {}
     for entry in models:
-        name = entry.folder.name.casefold()  # some file systems ignore case
+        # Names are compared without letter case, because some file systems ignore case.
+        name = entry.folder.name.casefold()
         other = seen.get(name)
         if other == entry.model.name:
             raise DataError(f"{plan.path} contains {other} twice with the same options; remove one of them.")

@@ -97,7 +97,8 @@ class WrittenItemMaker:
     def list_texts_to_translate(self, item: Item) -> list[TextToTranslate]:
         """Return the texts that people wrote; a GEST sentence also gets an empty translation."""
         texts = dict(self.form.texts(item))
-        if not texts.keys() <= set(self.form.keys):  # nested texts: people wrote only the translatable ones
+        # In nested items, some texts are derived from other texts. Only the translatable texts were written by people.
+        if not texts.keys() <= set(self.form.keys):
             texts = self.form.translatable(item)
         if self.form.name == "gest":
             texts[TRANSLATION] = ""

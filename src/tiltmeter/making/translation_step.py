@@ -293,7 +293,8 @@ def _add_attempt(blanked: _BlankedContext, placeholder: Placeholder, translation
     """
     found = placeholder.find(translation, blanked.text.count(BLANK))
     if found.outcome == "attached" and re.search(rf"\w{BLANK}|{BLANK}\w", blanked.text):
-        found = PlaceholderMatch(found.text, "kept")  # letters are attached to the blank in the source too
+        # Letters are attached to the blank in the source text too, so this is not a fault of the translation.
+        found = PlaceholderMatch(found.text, "kept")
     ranks: list[str] = [*USABLE, "doubled", "lost"]
     attempts = (*blanked.attempts, (placeholder.name, translation, found.outcome))
     if blanked.best is not None and ranks.index(found.outcome) >= ranks.index(blanked.best.outcome):

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from tiltmeter.comparing.comparison import By
     from tiltmeter.comparing.omitted_pairs import OmittedPairs
 
-MOST_RUNS = 12  # maximum number of runs in a comparison
+# Maximum number of runs in a comparison.
+MOST_RUNS = 12
 # Maximum number of comparisons in the cache.
 _MAX_KEPT = 8
 

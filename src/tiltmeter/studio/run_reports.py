@@ -6,7 +6,8 @@ from pathlib import Path
 
 from tiltmeter.runs.run_files import MANIFEST, MEASURES
 
-REPORT = "report.html"  # copied from `reports.report_files`, because importing that module takes a second
+# Copied from `reports.report_files`, because importing that module takes a second.
+REPORT = "report.html"
 
 
 class RunReports:

@@ -20,7 +20,8 @@ _MAX_MODELS = 50
 _MAX_BENCHMARKS = 100
 _MAX_ITEMS = 1_000_000
 _MAX_PRICE = 1e6
-_CASES = re.compile(r"/[a-z]")  # the suffix that selects one variant of a protocol, as in `published/d`
+# The suffix that selects one variant of a protocol, as in `published/d`.
+_CASES = re.compile(r"/[a-z]")
 CHAT_PROTOCOLS = ("forced-choice", "choice-probabilities")
 PUBLISHED = "published"
 

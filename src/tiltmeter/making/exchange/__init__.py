@@ -198,7 +198,8 @@ def _import_item(
         wanted = {row.field: row.corrected or row.translation for row in rows}
         is_as_wanted = last and (last.verdict == "drop" or wanted.items() <= last.texts.items())
         if last and (last.comment, last.via) == (comment, via) and is_as_wanted:
-            return _ItemImport(last.verdict, 0, [])  # this file was already imported
+            # An earlier import of this file has already stored this decision.
+            return _ItemImport(last.verdict, 0, [])
         if entry.dropped_in == "review" and not is_single_reviewer:
             entry = replace(entry, dropped=None)
         conflicts = list(_find_conflicts(project, entry, rows, decided, edits, current))

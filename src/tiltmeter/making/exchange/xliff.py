@@ -77,7 +77,8 @@ def read(path: Path, *, language: str) -> list[TextRow]:
     """Return the units of an XLIFF file as rows; a target that differs from the exported text is a correction."""
     try:
         root = ET.fromstring(read_bytes(path, _MAX_BYTES))
-    except (ET.ParseError, ValueError, LookupError) as error:  # ValueError and LookupError: unknown encodings
+    except (ET.ParseError, ValueError, LookupError) as error:
+        # Python raises a ValueError or LookupError for an unknown encoding.
         raise DataError(f"{path} is not valid XML: {error}.") from error
     try:
         return _parse_units(root, path, language)

@@ -51,7 +51,8 @@ def write(rows: Sequence[TextRow], path: Path, *, source: str, language: str) ->
         for column, name in enumerate(COLUMNS, start=1):
             cell = sheet.cell(number, column)
             cell.value = asdict(row)[name] or None
-            cell.data_type = "s" if cell.value is not None else "n"  # a text that begins with = must not be a formula
+            # The data type is set, because a text that begins with = must not become a formula.
+            cell.data_type = "s" if cell.value is not None else "n"
             cell.alignment = styles.Alignment(wrap_text=True, vertical="top")
     for column, name in enumerate(COLUMNS, start=1):
         header = sheet.cell(1, column)
@@ -85,15 +86,18 @@ def read(path: Path, *, language: str) -> list[TextRow]:  # noqa: ARG001 - same 
     Raise a DataError if a needed column contains a formula, because the result of the formula is unknown.
     """
     openpyxl = import_extra("openpyxl", "xlsx", "Excel files")
-    content = BytesIO(read_bytes(path))  # openpyxl gets the content, because it rejects paths that do not end in .xlsx
+    # openpyxl gets the content instead of the path, because it rejects paths that do not end in .xlsx.
+    content = BytesIO(read_bytes(path))
     try:
         _reject_unsafe_file(content, path)
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # the warnings are about styles and other parts that are not read
+            # The warnings are about styles and other parts that are not read.
+            warnings.simplefilter("ignore")
             return _read_rows(openpyxl.load_workbook(content, read_only=True), path)
     except DataError:
         raise
-    except Exception as error:  # openpyxl and its parser raise many types of errors for unusual XML
+    except Exception as error:
+        # openpyxl and its parser raise many types of errors for unusual XML.
         reason = " ".join(str(error).split()).rstrip(".") or type(error).__name__
         raise DataError(
             f"{path} cannot be read as an Excel file ({reason[:200]}); save it again as .xlsx, or use CSV."

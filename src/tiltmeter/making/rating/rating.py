@@ -204,7 +204,8 @@ class RatingSession:
             for given in ratings:
                 own = rated.get(given.unit, {}).get(name)
                 if own and own.steps.get(given.task) == given.step:
-                    continue  # an earlier import has already stored this rating, so it is skipped
+                    # An earlier import has already stored this rating.
+                    continue
                 try:
                     self._store_rating(name, given, units, rated)
                 except UsageError as error:
