@@ -160,7 +160,7 @@ def compare(
     }
     if (group is not None or size) and (everything or items != _DEFAULT_ITEMS):
         ignored = "--all" if everything else "--items"
-        raise UsageError(f"{ignored} cannot be combined with --group or --size; leave it out.")
+        raise UsageError(f"{ignored} cannot be combined with --group or --size; leave out {ignored}.")
     if group is not None and size:
         raise UsageError("--size cannot be combined with --group; leave out one of them.")
     if group is not None:

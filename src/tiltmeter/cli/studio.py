@@ -29,7 +29,8 @@ def studio(
         str | None,
         typer.Option(
             metavar="HOST",
-            help="Let people on other machines review, write and rate items at this host name: `review.example.org`.",
+            help="Let people on other machines review, write and rate items at this host name, such as "
+            "`review.example.org`.",
         ),
     ] = None,
     cert: Annotated[Path | None, typer.Option(help="With --share: the file of the TLS certificate (PEM).")] = None,
@@ -102,7 +103,10 @@ def studio(
         if behind_proxy == (cert is not None and key is not None) or (cert is None) != (key is None):
             raise UsageError("--share needs either a certificate (--cert and --key) or --behind-proxy.")
         if behind_proxy and bind not in (None, "127.0.0.1", "::1"):
-            raise UsageError("--behind-proxy listens on 127.0.0.1 only, because it is not encrypted; leave out --bind.")
+            raise UsageError(
+                "--behind-proxy listens only on 127.0.0.1, because the connection to the proxy is not encrypted; leave "
+                "out --bind."
+            )
         config = build_shared_config(folder, share)
         if port is None:
             port = PORT if behind_proxy else parse_port(share) or 443

@@ -131,8 +131,8 @@ class JobLock:
     ) -> None:
         """Prepare the lock.
 
-        If `wait` is false and another machine owns the lock, entering the context raises an error without waiting if
-        the last heartbeat is recent.
+        Usually, entering the context waits for a new heartbeat if another machine owns the lock. If `wait` is false, it
+        does not wait: it raises an error at once if the last heartbeat is recent.
         """
         self.folder, self.job, self.call = folder, uuid.uuid4().hex, call
         self.each_beat: Callable[[], None] = lambda: None

@@ -75,7 +75,7 @@ class JobAnswers(AnswerStore):
     def get_loading(self, fingerprint: str) -> LoadFindings:
         """Return what this store or the cache records about loading the model, such as disabled speed-ups.
 
-        The result is empty if neither has a record.
+        The result is empty if neither the store nor the cache has a record.
         """
         found = super().get_loading(fingerprint)
         if found == LoadFindings() and self._cache is not None:
@@ -141,7 +141,7 @@ def merge_stores(folder: Path, *, remove: bool) -> None:
         # Opening the job's store rolls back an interrupted transaction, and creates missing tables.
         with kind(path, journal="TRUNCATE") as own, kind(get_cache_folder() / name) as cache:
             merge = partial(cache.merge, path)
-            # The damaged file may be the store of the job or the cache, so both are checked.
+            # The damaged file may be the store of the job or the cache, so the merge is retried for each of them.
             cache.retry_if_damaged(partial(own.retry_if_damaged, merge))
         if remove:
             for left in (path, *(path.with_name(f"{name}-{end}") for end in ("journal", "wal", "shm"))):

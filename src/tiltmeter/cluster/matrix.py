@@ -86,7 +86,7 @@ def _select_jobs(matrix: RunMatrix, engine: JobEngine, result: MatrixResult) -> 
             result.elsewhere.append(entry.label)
         elif started or entry.unfinished:
             try:
-                # The file is also written for queued jobs, which read it when they start.
+                # The job file is also written for queued jobs, which read it when they start.
                 write_job(entry)
                 to_do.append(entry)
             except (TiltmeterError, OSError) as error:

@@ -65,8 +65,8 @@ def build_failure(reason: str) -> JobOutcome:
 def run_job(folder: Path, call: str = "", **about: Any) -> JobOutcome:
     """Measure the unfinished cells (runs) of the job in a folder; `about` are additional values for its state file.
 
-    `call` identifies the attempt to run the job, see `JobLock`. Errors are not raised, except interrupts; they become
-    reasons in the outcome.
+    `call` identifies the attempt to run the job, see `JobLock`. Errors (but not interrupts) become reasons in the
+    outcome instead of being raised.
     """
     try:
         return _run_job(folder, call, about)

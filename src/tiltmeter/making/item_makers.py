@@ -95,7 +95,7 @@ class WrittenItemMaker:
     form: Form[Any]
 
     def list_texts_to_translate(self, item: Item) -> list[TextToTranslate]:
-        """Return the texts that people wrote; a GEST sentence also gets an empty translation."""
+        """Return the texts that people wrote; for a GEST sentence, also an empty text in the field `translation`."""
         texts = dict(self.form.texts(item))
         # In nested items, some texts are derived from other texts. Only the translatable texts were written by people.
         if not texts.keys() <= set(self.form.keys):

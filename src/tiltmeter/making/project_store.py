@@ -177,7 +177,7 @@ class ProjectStore(ReviewTables, RatingTables):
     """The database of a project. Methods that write must be called inside `begin_transaction()`."""
 
     def __init__(self, path: Path) -> None:
-        # FULL: every commit is synced to disk, because the decisions of people must not be lost.
+        # With `synchronous="FULL"`, every commit is synced to disk, because the decisions of people must not be lost.
         super().__init__(
             str(path),
             _SCHEMA + REVIEW_SCHEMA + RATING_SCHEMA,
@@ -320,13 +320,13 @@ class ProjectStore(ReviewTables, RatingTables):
         )
 
     def clear_attempts(self, item: str) -> None:
-        """Delete the stored attempts of an item (its translations with placeholders); call this before a new one."""
+        """Delete the attempts (translations with placeholders) of an item before the item is translated again."""
         self._db.execute("DELETE FROM attempts WHERE item = ?", [item])
 
     def blanks(self) -> Counter[tuple[str, str]]:
         """Return the number of contexts for each pair of placeholder and outcome.
 
-        A context counts only with the attempt that its current text comes from.
+        Of the attempts to translate a context, only the one from which the current text comes is counted.
         """
         query = "SELECT placeholder, outcome FROM attempts WHERE used"
         return Counter((placeholder, outcome) for placeholder, outcome in self._db.execute(query))

@@ -102,7 +102,8 @@ def validate_request(request: RunRequest, workspace: StudioWorkspace) -> RunRequ
     prices = [price for price in (request.price_in, request.price_out) if price is not None]
     if len(prices) == 1 or not all(0 <= price < _MAX_PRICE for price in prices):
         raise UsageError(
-            "Give both prices per million tokens (of messages and of answers) as numbers below 1,000,000, or none."
+            "Give both prices per million tokens (of messages and of answers) as numbers below 1,000,000, or leave "
+            "both empty."
         )
     if request.max_requests is not None and request.max_requests < 1:
         raise UsageError("The maximum number of requests must be at least 1.")

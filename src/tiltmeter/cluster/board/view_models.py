@@ -1,4 +1,4 @@
-"""The values that the templates and the script of the board display: texts, positions on rulers and page names."""
+"""What the templates and the script of the board display: texts, rulers (small drawings of values) and page names."""
 
 import hashlib
 import re
@@ -113,7 +113,7 @@ def format_section_title(key: SectionKey) -> str:
 def build_section_views(columns: Sequence[BoardColumn], numbers: Mapping[str, int]) -> list[SectionView]:
     """Build the tables of the board; `numbers` maps the name of a model to its index.
 
-    All rulers of one benchmark and measure have the same scale.
+    All rulers (small drawings of values) of one benchmark and measure have the same scale.
     """
     scales = _compute_scales(columns)
     names = shorten_names(column.key.benchmark for column in columns)

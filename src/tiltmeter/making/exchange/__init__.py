@@ -106,7 +106,8 @@ def build_export_rows(project: Project, *, everything: bool = False) -> list[Tex
             for text in project.maker.list_texts_to_translate(project.get_source_item(entry))
             if text.role != "filled"
         ]
-        # If an item has several reviewers, they decide independently. So each gets the texts from before the review.
+        # If an item has several reviewers, they decide independently. So each of them gets the texts from before the
+        # review, without changes by the other reviewers.
         current = texts.get(entry.id, {}) if is_single_reviewer else get_unreviewed_texts(project, entry.id)
         known = {text.field for text in wanted}
         for text in wanted:

@@ -112,7 +112,8 @@ def _parse_unit(unit: ET.Element, path: Path) -> TextRow:
     before = unit.find(f"{_TAG}alt-trans[@origin='{_BEFORE}']/{_TAG}target")
     if not item or source is None or before is None:
         raise DataError(
-            f"{path}: the unit {unit.get('id')!r} was not exported or has lost its alt-trans; export the file again."
+            f"{path}: the unit {unit.get('id')!r} was not exported or has lost its element alt-trans; export the file "
+            "again."
         )
     notes = [note.text or "" for note in unit.findall(f"{_TAG}note") if note.get("from") != "tiltmeter"]
     comment = " ".join(note.strip() for note in notes)

@@ -110,12 +110,16 @@ def _reject_unsafe_file(content: BytesIO, path: Path) -> None:
         unpacked = sum(entry.file_size for entry in archive.infolist())
         if unpacked > _MAX_BYTES:
             raise DataError(
-                f"{path} has {unpacked:,} bytes after unpacking, and the limit is {_MAX_BYTES:,}; split it, or use CSV."
+                f"{path} has {unpacked:,} bytes after unpacking, and the limit is {_MAX_BYTES:,}; split the file, or "
+                "use CSV."
             )
         for entry in archive.infolist():
             part = archive.read(entry)
             if any("<!DOCTYPE".encode(encoding) in part for encoding in ("utf-8", "utf-16-le", "utf-16-be")):
-                raise DataError(f"{path}: {entry.filename} declares a document type (DOCTYPE); remove it, or use CSV.")
+                raise DataError(
+                    f"{path}: {entry.filename} declares a document type (DOCTYPE); save the file again in a "
+                    "spreadsheet program, or use CSV."
+                )
     content.seek(0)
 
 
@@ -132,7 +136,7 @@ def _read_rows(book: Any, path: Path) -> list[TextRow]:
             continue
         for column, cell in zip(columns, cells, strict=False):
             if column in NEEDED and cell.data_type == "f":
-                raise DataError(f"{path}, row {number}: `{column}` is a formula; replace it by its value.")
+                raise DataError(f"{path}, row {number}: `{column}` is a formula; replace the formula by its value.")
         table.append((number, dict(zip(columns, map(_get_text, cells), strict=False))))
     return parse_rows(path, table)
 

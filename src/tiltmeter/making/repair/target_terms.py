@@ -130,13 +130,13 @@ class _WordUsage:
     preceded: Counter[tuple[str, str, str]] = field(default_factory=Counter)
 
     def share(self, term: str, word: str) -> float:
-        """Return the share of a word's occurrences that translate the term; the share is reduced for rare words."""
+        """Return the share of the occurrences of `word` in which it translates `term`; reduced for rare words."""
         return self.linked[fold_case(term), fold_case(word)] / (self.words[fold_case(word)] + 1)
 
     def compute_phrase_share(self, term: str, before: str, word: str) -> float:
         """Of the times that `word` translates `term`, return the share with `before` as the preceding word.
 
-        Return 0 if there are too few.
+        Return 0 if this is the preceding word fewer than `_PHRASE_COUNT` times.
         """
         term, before, word = fold_case(term), fold_case(before), fold_case(word)
         together = self.preceded[term, before, word]
@@ -250,9 +250,10 @@ class _TermSearch:
         return target[first].start, target[last].end
 
     def _compute_phrase_share(self, first: int) -> float:
-        """Return how often the word at index `first` has its current preceding word when it translates the term.
+        """Return the share of contexts in which the word at index `first` has the same preceding word as here.
 
-        The result is a share from 0 to 1. If it is large, the preceding word may belong to the translation of the term.
+        Only contexts in which the word translates the term are counted. If the share is large, the preceding word
+        probably belongs to the translation of the term.
         """
         if first == 0 or self._get_text_between(first - 1) != " ":
             return 0.0

@@ -249,7 +249,9 @@ class Review:
                 verdict, texts = taken[-1].verdict, taken[-1].texts
                 accepted = {**taken[-1].accepted, **(accepted or {})}
             if verdict is None:
-                raise UsageError("An adjudication needs a verdict, or the name of a reviewer whose decision to take.")
+                raise UsageError(
+                    "An adjudication needs a verdict, or the name of a reviewer whose decision is adopted."
+                )
             problems = self._queue.problems(item)
             decision = make_decision(
                 self.project, entry, name, verdict, texts or {}, {}, accepted or {}, None, problems

@@ -47,7 +47,7 @@ class _Reservation:
 
 @dataclass(slots=True)
 class _QueueState:
-    """The content of the queue, which is read again when another program part has changed the database.
+    """The content of the queue, which is read again after the database was changed by other code or another process.
 
     `decided` maps reviewers to the items that they have decided on. `asked` maps reviewers to the items about which
     they have asked an unanswered question. `incomplete` are the items that need more decisions. `slots` maps items to
