@@ -215,7 +215,7 @@ def test_requests_for_comparisons_are_checked(client: TestClient) -> None:
         ("run=gpt&run=broken", "broken cannot be opened"),
         ("run=gpt&run=../x", "not a valid path"),
         (f"{two}&by=moon", "compared by &#39;moon&#39;"),
-        (f"{two}&across=moons", "across &#39;moons&#39;"),
+        (f"{two}&across=moons", "&#39;moons&#39; is not a property"),
     ):
         for path in ("compare", "compared", "comparison"):
             answer = client.get(f"/runs/{path}?{query}")
