@@ -34,7 +34,8 @@ def compare(
     baseline: Annotated[
         str | None,
         typer.Option(
-            metavar="NAME", help="Compare every other model (or language, or run) only with the one of this name."
+            metavar="NAME",
+            help="Compare all models (or languages, or runs) with the one that has this name, but not with each other.",
         ),
     ] = None,
     measure: Annotated[
@@ -45,7 +46,8 @@ def compare(
         str | None,
         typer.Option(
             metavar="ATTRIBUTE",
-            help="Compare groups of models or languages by an attribute: `instruct`, `script=Latin,Cyrillic`.",
+            help="Compare groups of models or languages that differ in an attribute, such as `instruct` or "
+            "`script=Latin,Cyrillic`.",
         ),
     ] = None,
     size: Annotated[
@@ -84,8 +86,8 @@ def compare(
         list[str] | None,
         typer.Option(
             metavar="NAME",
-            help="Compare models that differ in `kinds`, `protocols`, `editions` (versions of a data set) or "
-            "`tokenizers`, too, with a warning.",
+            help="Also compare models that differ in `kinds`, `protocols`, `editions` (versions of a data set) or "
+            "`tokenizers`; a warning is shown.",
         ),
     ] = None,
     family: Annotated[
@@ -167,9 +169,13 @@ def compare(
     from tiltmeter.files import reject_unwritable_file, reject_unwritable_folder
 
     if figures is not None and not (size or languages):
-        raise UsageError("--figures needs --size or --languages; add one of them, or use `tiltmeter report`.")
+        raise UsageError(
+            "--figures needs --size or --languages; add one of the two, or use `tiltmeter report` for figures of single runs."
+        )
     if latex is not None and not languages:
-        raise UsageError("--latex needs --languages; add it, or use `tiltmeter show RUN… --latex` for several runs.")
+        raise UsageError(
+            "--latex needs --languages; add --languages, or use `tiltmeter show RUN… --latex` for several runs."
+        )
     for path in filter(None, (html, latex)):
         reject_unwritable_file(path)
     if figures is not None:
@@ -185,9 +191,9 @@ def compare(
         "fixed": fixed,
     }
     if (group is not None or size or languages) and items != _DEFAULT_ITEMS:
-        raise UsageError("--items cannot be combined with --group, --size or --languages; leave it out.")
+        raise UsageError("--items cannot be combined with --group, --size or --languages; leave --items out.")
     if (group is not None or size) and everything and not languages:
-        raise UsageError("--all cannot be combined with --group or --size; leave it out.")
+        raise UsageError("--all cannot be combined with --group or --size; leave --all out.")
     if group is not None and size:
         raise UsageError("--size cannot be combined with --group; leave out one of them.")
     if languages:
@@ -198,7 +204,7 @@ def compare(
         _print_languages(comparison, as_json, everything)
         _write_languages(comparison, html, figures, latex)
     elif over is not None:
-        raise UsageError("--over needs --languages; add it, or leave out --over.")
+        raise UsageError("--over needs --languages; add --languages, or leave out --over.")
     elif group is not None:
         _print_groups(api.compare(runs, by=chosen_by, group=group, **options), as_json, html)
     elif size:
