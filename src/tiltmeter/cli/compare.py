@@ -170,7 +170,8 @@ def compare(
 
     if figures is not None and not (size or languages):
         raise UsageError(
-            "--figures needs --size or --languages; add one of the two, or use `tiltmeter report` for figures of single runs."
+            "--figures needs --size or --languages; add one of the two, or use `tiltmeter report` for figures of "
+            "single runs."
         )
     if latex is not None and not languages:
         raise UsageError(
