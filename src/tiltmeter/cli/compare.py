@@ -262,7 +262,7 @@ def _print_sizes(comparison: "SizeComparison", as_json: bool, html: Path | None,
 
 
 def _print_languages(comparison: "LanguageComparison", as_json: bool, everything: bool) -> None:
-    from tiltmeter.reports.language_comparison import print_languages
+    from tiltmeter.reports.language_printout import print_languages
 
     if as_json:
         typer.echo(format_json(comparison.to_dict()))

@@ -8,7 +8,7 @@ from tiltmeter.reports.contrast_page import ContrastRow, ContrastSection, build_
 from tiltmeter.reports.display_text import format_label
 from tiltmeter.reports.figures import Figure
 from tiltmeter.reports.figures.language_map import build_language_map
-from tiltmeter.reports.language_comparison import describe_analysis, describe_language_method, split_answer
+from tiltmeter.reports.language_printout import describe_analysis, describe_language_method, split_answer
 from tiltmeter.reports.language_tables import (
     TextTable,
     build_means_table,

@@ -10,9 +10,9 @@ from rich.console import Console
 from tests.reports.language_analyses import make_analysis, make_comparison
 from tiltmeter.comparing.language_results import LIKE, LanguageInference
 from tiltmeter.reports.figure_files import save_figures
-from tiltmeter.reports.language_comparison import print_languages
 from tiltmeter.reports.language_latex import format_language_latex
 from tiltmeter.reports.language_page import build_language_figures, render_language_page
+from tiltmeter.reports.language_printout import print_languages
 
 
 def _print(*, width: int = 110, everything: bool = False, comparison: object = None) -> str:
