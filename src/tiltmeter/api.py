@@ -140,7 +140,7 @@ def compare(
     where, families = where or {}, read_families(family)
     if group is None and not size:
         if attributes is not None:
-            raise UsageError("--attributes needs --group or --size; add one of them, or leave it out.")
+            raise UsageError("--attributes needs --group or --size; add one of these two, or leave --attributes out.")
         return comparison.compare(
             _load_with_fixed(runs, fixed),
             by=by,
@@ -151,9 +151,9 @@ def compare(
             families=families,
         )
     if baseline is not None:
-        raise UsageError("--baseline cannot be combined with --group or --size; leave it out.")
+        raise UsageError("--baseline cannot be combined with --group or --size; leave --baseline out.")
     if size and (by is not None or group is not None):
-        raise UsageError("--size cannot be combined with --by or --group; leave them out.")
+        raise UsageError("--size cannot be combined with --by or --group; leave --by and --group out.")
     described = find_run_attributes(folders, None if attributes is None else Path(attributes))
     named = _load_with_fixed(runs, fixed)
     if group is None:
@@ -195,7 +195,7 @@ def check(
         *rules,
     ]
     if baseline is not None and not any(rule.kind == "no-worse-than" for rule in all_rules):
-        raise UsageError("--baseline needs a rule that uses it; add one, such as --no-worse-than 2.")
+        raise UsageError("--baseline needs a rule that compares with it; add a rule such as --no-worse-than 2.")
     # Recompute the measures from the scores, so that editing measures.json does not change the outcome.
     runs = [_load_result(one).remeasure() for one in (run, baseline) if one is not None]
     return gate_check.check(
@@ -218,7 +218,7 @@ def report(
     >>> tiltmeter.report(["runs/bert", "runs/roberta"], out="both.html").stat().st_size > 100_000
     True
     """
-    # altair takes a second to import.
+    # Imported here, because altair takes a second to import and other functions do not need it.
     from tiltmeter.reports.report_files import get_report_path, reject_unwritable_report, write_report
 
     if isinstance(runs, str | Path | Result):
@@ -306,7 +306,7 @@ def _list_runs(runs: Sequence[Run] | Mapping[str, Run]) -> list[Run]:
 def _reject_duplicates(runs: Sequence[Run]) -> None:
     identities = [id(run) if isinstance(run, Result) else Path(run).resolve() for run in runs]
     if len(set(identities)) < len(identities):
-        raise UsageError("The same run is given twice; give different runs.")
+        raise UsageError("The same run is given twice; give each run only once.")
 
 
 def _load_result(run: Run) -> Result:

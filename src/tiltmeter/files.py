@@ -15,15 +15,15 @@ from tiltmeter.errors import UsageError
 
 try:
     import fcntl
-except ImportError:  # Windows
+except ImportError:  # Windows has no fcntl
     fcntl = None  # type: ignore[assignment]
 
 # The number of bytes that are written and deleted again to check whether a disk is full.
 _PROBE_SIZE = 256 * 1024
 # Ages in seconds at which a temporary file is deleted as a leftover of a killed process. A file that this machine
-# created is deleted at any age if it is not locked. A file that another machine created is deleted only if it is not
-# locked and has the first age, because locks of other machines may be invisible. At the second age, every temporary
-# file is deleted, even if it is locked.
+# created is deleted at any age if it is not locked. A file that another machine created is deleted if it is not locked
+# and older than `_AGE_IF_UNLOCKED`, because locks of other machines may be invisible. A file older than
+# `_AGE_WITHOUT_LOCKS` is deleted even if it is locked.
 _AGE_IF_UNLOCKED, _AGE_WITHOUT_LOCKS = 60.0, 86_400.0
 _MACHINE = f"{zlib.crc32(platform.node().encode()):08x}-"
 
@@ -152,7 +152,7 @@ def lock_folder(folder: Path) -> Iterator[None]:
     handle = os.open(folder, os.O_RDONLY) if fcntl is not None else None
     try:
         if handle is not None:
-            with suppress(OSError):  # not every file system has locks
+            with suppress(OSError):  # ignored, because not every file system has locks
                 fcntl.flock(handle, fcntl.LOCK_EX)
         yield
     finally:
@@ -238,7 +238,7 @@ def _create_locked_folder(parent: Path) -> tuple[int | None, Path]:
             return None, folder
         try:
             handle = os.open(folder, os.O_RDONLY)
-        except FileNotFoundError:  # another process has deleted the new folder as a leftover
+        except FileNotFoundError:  # another process has deleted the new folder as a leftover, so try again
             continue
         if _try_lock(handle, folder):
             return handle, folder
@@ -248,7 +248,7 @@ def _create_locked_folder(parent: Path) -> tuple[int | None, Path]:
 def _try_lock(handle: int, path: Path) -> bool:
     """Lock a new file or folder; return False if another process has just deleted it as a leftover."""
     if fcntl is not None:
-        with suppress(OSError):  # not every file system has locks
+        with suppress(OSError):  # ignored, because not every file system has locks
             fcntl.flock(handle, fcntl.LOCK_EX)
     try:
         return os.path.samestat(os.fstat(handle), path.stat())
@@ -275,7 +275,8 @@ def _delete_leftover(part: Path, *, is_of_this_machine: bool) -> None:
         return
     handle = os.open(part, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW)
     try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)  # raises an error if another process holds the lock
+        # If another process holds the lock, this call raises an error, so that the file is not deleted.
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         _delete(part)
     finally:
         os.close(handle)

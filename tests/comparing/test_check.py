@@ -202,7 +202,7 @@ def test_a_narrow_terminal_has_subjects_unbroken() -> None:
 
 def test_the_summary_says_why() -> None:
     verdicts = check(of(57, 55, 59), [rule("max", "stereoset.SS 58")])
-    assert_mentions(summarize_verdicts(verdicts), "Failed: 1 of 1", "For 1 the interval")
+    assert_mentions(summarize_verdicts(verdicts), "Failed: 1 of 1", "In 1 of the failed checks")
     lenient = check(of(57, 55, 59), [rule("max", "stereoset.SS 58")], lenient=True)
     assert_mentions(summarize_verdicts(lenient), "Passed: 1 of 1", "1 of them")
 
@@ -370,7 +370,7 @@ def test_a_limit_at_the_ideal_is_passed_by_chance_alone() -> None:
     (verdict,) = check(run(chosen_scores(ss=50.0, n=200)), [rule("max", "stereoset.SS 50")])
     assert verdict.even == pytest.approx(0.025, abs=0.01)
     assert verdict.needed is None
-    assert_mentions(list_notes([verdict])[1], "No number of items")
+    assert_mentions(list_notes([verdict])[1], "More items cannot raise this probability")
 
 
 def test_rules_that_are_not_about_bias_have_no_such_probability() -> None:

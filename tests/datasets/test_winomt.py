@@ -60,7 +60,7 @@ def test_broken_lines(line: str, part: str, tmp_path: Path) -> None:
     ("changed", "part"),
     [
         ({"anti": NEITHER}, "line 1 of en_anti.txt"),
-        ({"anti": PRO}, "both pro and anti"),
+        ({"anti": PRO}, "in both companion files"),
     ],
 )
 def test_files_that_do_not_fit_together(changed: dict[str, str], part: str, tmp_path: Path) -> None:

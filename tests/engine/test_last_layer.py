@@ -117,7 +117,7 @@ def test_a_matrix_that_reads_other_states_is_an_error() -> None:
     stack, states = Stack(Crossing), torch.randn(2, 4, 4)
     layer = LastLayer(stack)
     layer.narrow_further(lambda: True)
-    with raises_mentioning(ValueError, "not the layer's"), layer.restrict_to_positions(torch.tensor([1])):
+    with raises_mentioning(ValueError, "another input than its layer"), layer.restrict_to_positions(torch.tensor([1])):
         stack(states)
     assert not any(module._forward_pre_hooks or module._forward_hooks for module in stack.modules())
 

@@ -77,7 +77,7 @@ def test_tables_that_are_refused(
         (lambda table: [*table, table[2]], ["item i0, context:", "repeats row 3"]),
         (with_cell(2, "translation", "el coc"), ["`translation` was changed", "from 'el cocinero", "`corrected`"]),
         (with_cell(2, "source", "The cook"), ["context:", "'The cook was very BLANK today number0.'", "changed"]),
-        (with_cell(2, "corrected", "El cocinero era ___."), ["BLANK 0 times", "source 1 times"]),
+        (with_cell(2, "corrected", "El cocinero era ___."), ["BLANK 0 times", "source text contains it 1 times"]),
         (with_cell(2, "decision", "yes"), ["'yes'", "accept or drop"]),
         (with_cell(2, "decision", "drop"), ["different decisions"]),
     ],

@@ -126,7 +126,7 @@ def test_conflicts_are_named(translated: Project, tmp_path: Path, file_format: F
     done = import_project(translated, path, format=file_format, reviewer="Ana")
     reasons = {conflict.item: str(conflict) for conflict in done.conflicts}
     assert_mentions(reasons["i0"], "'Otro BLANK.'", "since the export")
-    assert_mentions(reasons["i1"], "BLANK 0 times", "source 1 times")
+    assert_mentions(reasons["i1"], "BLANK 0 times", "source text contains it 1 times")
     assert_mentions(reasons["i3"], "dropped since the export", "faulty")
     assert all(reason.startswith(("row ", "unit ")) for reason in reasons.values())
     assert translated.store.texts("text", "i0")["i0"]["context"] == "Otro BLANK."

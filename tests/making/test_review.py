@@ -168,7 +168,7 @@ def test_what_cannot_be_decided(translated: Project) -> None:
         review.decide("Bob", "i0", "accept")
     with raises_mentioning(UsageError, "no item 'i9'"):
         review.decide("Ana", "i9", "accept")
-    with raises_mentioning(UsageError, "i0", "the verdict edit"):
+    with raises_mentioning(UsageError, "i0", "the verdict `edit`"):
         review.decide("Ana", "i0", "accept", texts={"context": BETTER})
     assert list(translated.store.decisions(undone=True)) == []
 

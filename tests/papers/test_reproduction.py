@@ -77,7 +77,7 @@ def test_a_misprint_makes_the_command_fail(command: Any, misprint: Any) -> None:
     misprint("83.2", table="2", model="BERT", language="en", metric="LMS")
     result = command("oeztuerk2023", "--table", "2", "--model", "BERT", "--language", "en")
     assert result.exit_code == 1
-    assert_mentions(result.stdout, "oeztuerk2023, Table 2, BERT", "en, LMS: printed 83.2", "ours 83.10")
+    assert_mentions(result.stdout, "oeztuerk2023, Table 2, BERT", "en, LMS: printed 83.2", "recomputed 83.10")
     assert "83.2 ≠ 83.10" in result.stdout
 
 

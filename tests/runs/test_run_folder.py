@@ -131,6 +131,13 @@ def test_a_damaged_run_is_rejected(damage: str, runs: tuple[Result, Result], tmp
         Result.load(tmp_path)
 
 
+def _is_same_json(content: bytes, changed: bytes) -> bool:
+    """Return whether two JSON texts have the same content, for example `\\u00d7` and `\\u00D7`."""
+    with suppress(ValueError):
+        return bool(json.loads(content) == json.loads(changed))
+    return False
+
+
 @pytest.mark.parametrize("name", [SCORES, ITEMS, MANIFEST, MEASURES])
 def test_a_changed_byte_is_refused_or_reported(name: str, runs: tuple[Result, Result], tmp_path: Path) -> None:
     """The byte may be part of numbers, texts, their lengths, or the metadata of the file."""
@@ -144,7 +151,10 @@ def test_a_changed_byte_is_refused_or_reported(name: str, runs: tuple[Result, Re
     step = max(1, len(content) // 60)
     for number, place in enumerate(range(0, len(content), step)):
         change = (0x80, 0x01, 0xFF, 0x20)[number % 4]
-        (folder / name).write_bytes(content[:place] + bytes([content[place] ^ change]) + content[place + 1 :])
+        changed = content[:place] + bytes([content[place] ^ change]) + content[place + 1 :]
+        if name.endswith(".json") and _is_same_json(content, changed):
+            continue
+        (folder / name).write_bytes(changed)
         with suppress(DataError, UsageError):
             assert Result.load(folder).changed, place
 

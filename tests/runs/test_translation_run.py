@@ -105,8 +105,8 @@ def test_unmatched_sources_are_counted(sentences: str, write) -> None:
         "duplicates": 1,
     }
     assert {(skip.item, skip.reason) for skip in result.manifest.skipped} == {
-        ("e", "the file has no translation of it"),
-        ("f", "the file has no translation of it"),
+        ("e", "the file has no translation of this item"),
+        ("f", "the file has no translation of this item"),
     }
     assert [note.partition(" in ")[0] for note in result.manifest.notes] == ["1 sources", "1 sources"]
     assert result.scores.set_index("item").loc["a", "score"] == 1

@@ -107,7 +107,7 @@ def test_an_unfinished_run_can_be_deleted_after_a_while(index: RunIndex, clock: 
     folder = write(index.workspace.folder / "half", {"scores.parquet": "", ".measures.json.x.part": ""})
     trash = RunTrash(index, clock)
     clock.now = datetime.now(UTC)
-    with raises_mentioning(UsageError, "half is being written"):
+    with raises_mentioning(UsageError, "half was changed a moment ago", "wait a minute"):
         trash.delete("half")
     clock.now += timedelta(seconds=50)
     with raises_mentioning(UsageError, "being written"):

@@ -108,11 +108,11 @@ def test_an_empty_workspace(tmp_path: Path) -> None:
 def test_runs_that_were_not_read_yet_are_requested_again(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(runs_page, "_READING", 0)
     text = client.get("/runs?text=&tone=").text
-    assert "3 not read yet" in text
+    assert "3 not loaded yet" in text
     assert 'hx-get="/runs/list?" hx-trigger="load delay:100ms"' in text
     for _ in range(3):
         text = client.get("/runs").text
-    assert "not read yet" not in text
+    assert "not loaded yet" not in text
 
 
 def test_a_report_is_created_and_shown_in_a_sandbox(
@@ -215,7 +215,7 @@ def test_requests_for_comparisons_are_checked(client: TestClient) -> None:
         ("run=gpt&run=broken", "broken cannot be opened"),
         ("run=gpt&run=../x", "not a valid path"),
         (f"{two}&by=moon", "compared by &#39;moon&#39;"),
-        (f"{two}&across=moons", "across &#39;moons&#39;"),
+        (f"{two}&across=moons", "&#39;moons&#39; is not a property"),
     ):
         for path in ("compare", "compared", "comparison"):
             answer = client.get(f"/runs/{path}?{query}")

@@ -1,4 +1,4 @@
-"""Benchmarks: one module for each form of items, in this package or from entry points in `tiltmeter.benchmarks`."""
+"""Benchmarks: one module for each form of items, in this package or from the entry points `tiltmeter.benchmarks`."""
 
 from functools import cache
 

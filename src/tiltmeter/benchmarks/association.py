@@ -40,7 +40,7 @@ PROTOCOLS = {
     "published": "as in the released code of Öztürk et al. (2023): candidates are tokenised without their sentence",
     "in-context": "tokenises candidates within their sentence; causal models get a start token",
     **{
-        f"published/{case}": f"`published`, for causal models between sentences by case {case} of Öztürk (2022)"
+        f"published/{case}": f"`published`, but causal models score next sentences by case {case} of Öztürk (2022)"
         for case in get_args(Case)
         if case != DEFAULT_CASE
     },
@@ -63,8 +63,8 @@ class AssociationProtocol:
         name, _, case = text.partition("/")
         if name not in _NAMES or (case and case not in get_args(Case)):
             raise UsageError(
-                f"{text!r} is not a protocol of StereoSet; choose {' or '.join(_NAMES)}. For causal models, "
-                f"add a scoring case if it is not {DEFAULT_CASE}: published/{', published/'.join(get_args(Case))}."
+                f"{text!r} is not a protocol of StereoSet; choose {' or '.join(_NAMES)}. To score causal "
+                f"models by another case than {DEFAULT_CASE}, add it: published/{', published/'.join(get_args(Case))}."
             )
         return cls(name, cast(Case, case or DEFAULT_CASE))
 
@@ -104,7 +104,7 @@ def ask(part: str, items: Sequence[AssociationItem], text: Tokenizer, *, protoco
 
 
 def _ask_blank(result: PartTrials, items: Sequence[AssociationItem], text: Tokenizer) -> None:
-    """Add questions that predict the tokens of a word from left to right; the score is their mean probability."""
+    """Add questions that predict the tokens of each word from left to right; the score is the mean probability."""
     mask, mask_text = _find_blank_token(text)
     candidates = [(item, candidate) for item in items for candidate in item.candidates]
     words = text.encode([candidate.word for _, candidate in candidates])
@@ -307,7 +307,8 @@ def _ask_causal_pairs(
 ) -> None:
     """Add questions for one of the six scoring cases (`Case`).
 
-    Scores are geometric means over the tokens of the candidate, the context or both, or ratios of such means.
+    Scores are geometric means of the probabilities of the tokens of the candidate, the context or both, or ratios of
+    such means.
     """
     if protocol.is_in_context:
         _require_offsets(text)
@@ -338,8 +339,9 @@ def _build_ratio_trial(
     tokenizer: Tokenizer,
     protocol: AssociationProtocol,
 ) -> Trial:
-    """Return the trial of a candidate; its questions of the numerator precede its questions of the denominator.
+    """Return the trial (questions and their scorer) of a candidate whose score may be a ratio of two means.
 
+    The questions for the numerator come before the questions for the denominator, if there is a denominator.
     `whole_text` is the context followed by the candidate; `candidate_alone` is the candidate without the context.
     """
     in_front = protocol.is_in_context
@@ -461,7 +463,10 @@ def build_choice(item: AssociationItem) -> Choice:
 
 
 def _are_alike(items: Sequence[AssociationItem]) -> bool:
-    """Return whether all items or no items have whole sentences; one item with them changes the protocol of all."""
+    """Return whether the items can be asked separately: all items, or none, have whole sentences as candidates.
+
+    If only some items have whole sentences, asking the items together would change the protocol of the other items.
+    """
     return len({item.whole for item in items}) < 2
 
 

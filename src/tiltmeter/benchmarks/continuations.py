@@ -83,7 +83,7 @@ def _join_endings(text: Tokenizer, prompts: Sequence[ContinuedPrompt]) -> Iterat
 
 
 def _encode_endings(text: Tokenizer, prompts: Sequence[ContinuedPrompt]) -> dict[tuple[str, str], Continuation]:
-    """Return {(last line of a prompt, continuation): their tokens}, as tokenized after a preceding line."""
+    """Return a dictionary from (last line of a prompt, continuation) to their tokens when another line precedes."""
     pairs = list(dict.fromkeys((prompt.last_line, one) for prompt in prompts for one in prompt.continuations))
     encoded = text.encode([f"{_LINE_BEFORE}\n{line} {continuation}" for line, continuation in pairs], offsets=True)
     start = len(_LINE_BEFORE) + 1

@@ -4,9 +4,9 @@ No template is needed. For masked models, the differing word is masked, and the 
 compared (Pikuliak et al. 2024, section 4.3). The paper has no causal models; here, the probabilities of the whole
 sentences are compared (`whole-sentence`).
 
-Pairs are filtered as in the paper: exactly one word may differ, its two forms must have the same first letter
-(otherwise they are different words), and duplicates are dropped. For masked models, also exactly one token may differ,
-so the set of pairs depends on the model. Skipped pairs are listed with the reason.
+Pairs are filtered as in the paper: exactly one word must differ, its two forms must have the same first letter
+(otherwise they are different words), and duplicates are dropped. For masked models, the sentences must also differ in
+exactly one token, so the set of pairs depends on the model. Skipped pairs are listed with the reason.
 """
 
 from collections.abc import Sequence

@@ -112,7 +112,7 @@ class _Sentence:
     words: tuple[int | None, ...] = ()
 
     def masked(self, position: int, mask: int) -> Question:
-        """Return the question for the masked token at `position`; with `words`, the rest of its word is masked, too."""
+        """Return the question for the masked token at `position`; with `words`, the rest of its word is also masked."""
         ids = list(self.ids)
         ids[position] = mask
         if self.words:

@@ -15,7 +15,7 @@ from tiltmeter.forms import get_form
 from tiltmeter.forms.blank import BLANK
 from tiltmeter.forms.given_names import load_name_list
 
-# Maps a text, its language and its type (`TextKind`) to the changed text.
+# Maps a text, its language and its type (`TextType`) to the changed text.
 _Change = Callable[[str, str, str], str]
 _QUOTES = {"de": "„“", "cs": "„“", "sk": "„“", "sl": "„“", "pl": "„”", "hu": "„”", "fr": "«»", "ru": "«»", "uk": "«»"}
 _TURKIC = ("tr", "az")

@@ -26,8 +26,8 @@ def board(
         Path | None,
         typer.Option(
             "--attributes",
-            help="A TOML file with attributes of models, and with series and training steps for trends; the default is "
-            "the `plan.toml` of the runs.",
+            help="A TOML file with attributes of models; the attributes `series` and `step` (of training) are needed "
+            "for trends. The default is the `plan.toml` of the runs.",
         ),
     ] = None,
     with_reports: Annotated[

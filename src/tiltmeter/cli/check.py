@@ -36,8 +36,9 @@ def check(
         list[str] | None,
         typer.Option(
             metavar="RULE",
-            help="How much farther from its ideal a measure may be in RUN than in the baseline: 2 for all percentages "
-            'of preferences, such as SS, or "stereoset.LMS 3" for one measure.',
+            help="How much farther from its ideal value a measure may be in RUN than in the baseline. A number, such "
+            "as 2, is a limit for all percentages of preferences, such as SS; a rule, such as "
+            '"stereoset.LMS 3", is a limit for one measure.',
         ),
     ] = None,
     config: Annotated[
@@ -73,8 +74,8 @@ def check(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Write a summary in Markdown to this file. If the variable GITHUB_STEP_SUMMARY is set, the summary is "
-            "also appended to the file that it names.",
+            help="Write a summary in Markdown to this file. If the environment variable GITHUB_STEP_SUMMARY contains "
+            "the name of a file, the summary is also appended to that file.",
         ),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the verdicts as JSON.")] = False,

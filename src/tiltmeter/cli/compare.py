@@ -31,7 +31,8 @@ def compare(
     baseline: Annotated[
         str | None,
         typer.Option(
-            metavar="NAME", help="Compare every other model (or language, or run) only with the one of this name."
+            metavar="NAME",
+            help="Compare all models (or languages, or runs) with the one that has this name, but not with each other.",
         ),
     ] = None,
     measure: Annotated[
@@ -42,7 +43,8 @@ def compare(
         str | None,
         typer.Option(
             metavar="ATTRIBUTE",
-            help="Compare groups of models or languages by an attribute: `instruct`, `script=Latin,Cyrillic`.",
+            help="Compare groups of models or languages that differ in an attribute, such as `instruct` or "
+            "`script=Latin,Cyrillic`.",
         ),
     ] = None,
     size: Annotated[
@@ -67,8 +69,8 @@ def compare(
         list[str] | None,
         typer.Option(
             metavar="NAME",
-            help="Compare models that differ in `kinds`, `protocols`, `editions` (versions of a data set) or "
-            "`tokenizers`, too, with a warning.",
+            help="Also compare models that differ in `kinds`, `protocols`, `editions` (versions of a data set) or "
+            "`tokenizers`; a warning is shown.",
         ),
     ] = None,
     family: Annotated[
@@ -141,7 +143,7 @@ def compare(
     from tiltmeter.files import reject_unwritable_file, reject_unwritable_folder
 
     if figures is not None and not size:
-        raise UsageError("--figures needs --size; add it, or use `tiltmeter report`.")
+        raise UsageError("--figures needs --size; add --size, or use `tiltmeter report` for figures of single runs.")
     if html is not None:
         reject_unwritable_file(html)
     if figures is not None:
@@ -158,7 +160,7 @@ def compare(
     }
     if (group is not None or size) and (everything or items != _DEFAULT_ITEMS):
         ignored = "--all" if everything else "--items"
-        raise UsageError(f"{ignored} cannot be combined with --group or --size; leave it out.")
+        raise UsageError(f"{ignored} cannot be combined with --group or --size; leave out {ignored}.")
     if group is not None and size:
         raise UsageError("--size cannot be combined with --group; leave out one of them.")
     if group is not None:

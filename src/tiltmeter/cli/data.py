@@ -61,9 +61,9 @@ def get(
 ) -> None:
     """Download the files of a data set, unless they are cached, and print their paths.
 
-    Files are stored in the cache folder, which the variable `TILTMETER_CACHE` can name. If the variable
-    `TILTMETER_MIRROR` names a folder or http(s) address, files are read from `owner/repository/path` there instead of
-    GitHub.
+    Files are stored in the cache folder, which the environment variable `TILTMETER_CACHE` can set. If the environment
+    variable `TILTMETER_MIRROR` contains a folder or an http(s) address, files are read from `owner/repository/path` in
+    this folder or address instead of GitHub.
 
     **Examples**
 
@@ -86,7 +86,7 @@ def get(
 def pin() -> None:
     """Print the hashes of cached files for which Tiltmeter contains no hash.
 
-    Tiltmeter records such a hash at the first download of a file, and checks it at every later use. Each line has the
+    Tiltmeter records the hash of such a file at the first download, and checks it at every later use. Each line has the
     path, SHA-256 and size in bytes of a file, in the format of the `files` tables in `tiltmeter/datasets/repositories`.
 
     **Example**
@@ -141,7 +141,7 @@ def validate(
     format: From = None,
     language: Language = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print all findings as JSON.")] = False,
-    strict: Annotated[bool, typer.Option("--strict", help="Exit with code 2 for warnings, too.")] = False,
+    strict: Annotated[bool, typer.Option("--strict", help="Exit with code 2 also if there are only warnings.")] = False,
 ) -> None:
     """Check every item and print errors and warnings; exit code 2 if there are errors.
 
@@ -198,7 +198,9 @@ def convert(
 
 def _parse_source(source: str, language: str | None) -> Spec:
     if language is not None:
-        raise UsageError("--language is for files with --from; name the language of a data set as in NAME:de.")
+        raise UsageError(
+            "--language is only for files that are read with --from; for a data set, write the language as in NAME:de."
+        )
     spec = parse_spec(source)
     path = spec.path or Path(source)
     if path.suffix != ".jsonl" and path.is_file() and spec.name not in DATASETS:
@@ -211,7 +213,7 @@ def _validate(source: str, format: str | None, language: str | None) -> list[Val
     if known is None:
         return validate_spec(_parse_source(source, language))
     if language is None:
-        raise UsageError("--from needs the language of the file; add it, as in --language de.")
+        raise UsageError("--from needs the language of the file; add the language, as in --language de.")
     return [validate_file(Path(source), known, language)]
 
 

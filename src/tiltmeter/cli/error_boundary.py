@@ -43,7 +43,8 @@ class TyperWrapped(BaseException):
 def report_errors(*, debug: bool) -> Iterator[None]:
     """If the `with` block raises an exception, print a message and exit; with `debug`, also print the traceback."""
     handler, unraisable = signal.getsignal(signal.SIGTERM), sys.unraisablehook
-    with suppress(ValueError):  # only the main thread can set a signal handler
+    # A ValueError is ignored: only the main thread can set a signal handler.
+    with suppress(ValueError):
         signal.signal(signal.SIGTERM, _raise_stop)
     sys.unraisablehook = _resend_signal
     try:
@@ -155,7 +156,8 @@ def _resend_signal(unraisable: "sys.UnraisableHookArgs") -> None:
     """Send a signal again if it arrived in a callback or a `__del__`, where Python ignores exceptions."""
     if isinstance(unraisable.exc_value, StopSignal | KeyboardInterrupt):
         number = signal.SIGINT if isinstance(unraisable.exc_value, KeyboardInterrupt) else signal.SIGTERM
-        timer = threading.Timer(0.05, os.kill, (os.getpid(), number))  # sent at once, it would be ignored again
+        # The signal is sent with a delay, because it would be ignored again if it were sent at once.
+        timer = threading.Timer(0.05, os.kill, (os.getpid(), number))
         timer.daemon = True
         timer.start()
     else:

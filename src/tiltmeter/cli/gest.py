@@ -41,7 +41,7 @@ def build(
 
     The files must contain translations of the GEST sentences, both alone and in prompts such as `She said: "…"`,
     `The man said: "…"` or `Woman: …`. Two translations form a pair if the translation of the sentence alone shows a
-    gender, and the translation in a prompt for the other gender differs from it in one word.
+    gender, and if the translation in a prompt for the other gender differs from the first translation in one word.
 
     **Example**
 
@@ -56,7 +56,7 @@ def build(
     from tiltmeter.forms.gest import GestItem
 
     if out.suffix != ".jsonl":
-        raise UsageError(f"The name {out} does not end in .jsonl; rename it.")
+        raise UsageError(f"{out} does not end in .jsonl; choose a file name that ends in .jsonl.")
     if out.exists() and not force:
         raise UsageError(f"{out} already exists; choose another file, or replace it with --force.")
     (source,) = with_edition(["gest"], edition)

@@ -28,7 +28,8 @@ def with_plain_types(command: Any) -> Any:
 
 def _simplify_type(parameter: Any) -> None:
     original = getattr(parameter, "display_type_rich", None)
-    if original is None:  # earlier versions of typer print no types for flags
+    if original is None:
+        # Earlier versions of typer print no types for flags.
         return
 
     def display(ctx: Any) -> str | None:

@@ -41,7 +41,8 @@ def items(
         Path | None,
         typer.Option(
             metavar="FILE.csv",
-            help="Write suspicious items to this file, with columns for corrections by `make source --fix`.",
+            help="Write suspicious items to this file, with empty columns for corrections; `tiltmeter make source "
+            "--fix` applies the corrections.",
         ),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,

@@ -21,7 +21,9 @@ app = typer.Typer(
     help="Create a test set in another language: translate, repair, review and publish items.",
 )
 
-Part = Annotated[str | None, typer.Option(help="Process only items of this part of the data set: `intrasentence`.")]
+Part = Annotated[
+    str | None, typer.Option(help="Process only items of this part of the data set, such as `intrasentence`.")
+]
 Limit = Annotated[int | None, typer.Option(min=1, help="Process at most this many items.")]
 By = Annotated[
     str, typer.Option("--by", metavar="NAME", help="Your name, which is stored in the history of each item.")
@@ -73,11 +75,15 @@ def new(
     ] = False,
     he_said: Annotated[
         str | None,
-        typer.Option(help='With --pairs: the prompt for a man; {} is replaced by the sentence: `He said: "{}"`.'),
+        typer.Option(
+            help='With --pairs: the prompt for a man, in which the sentence replaces {} (default `He said: "{}"`).'
+        ),
     ] = None,
     she_said: Annotated[
         str | None,
-        typer.Option(help='With --pairs: the prompt for a woman; {} is replaced by the sentence: `She said: "{}"`.'),
+        typer.Option(
+            help='With --pairs: the prompt for a woman, in which the sentence replaces {} (default `She said: "{}"`).'
+        ),
     ] = None,
     limit: Limit = None,
 ) -> None:
@@ -116,9 +122,11 @@ def new(
                 print_note(line)
         return
     if quota or source_language:
-        raise UsageError("--quota and --source-language need --from-scratch; add it, or leave them out.")
+        raise UsageError(
+            "--quota and --source-language need --from-scratch; add --from-scratch, or leave out these options."
+        )
     if (he_said or she_said) and not pairs:
-        raise UsageError("--he-said and --she-said need --pairs; add it, or leave them out.")
+        raise UsageError("--he-said and --she-said need --pairs; add --pairs, or leave out these options.")
     if system is None:
         raise UsageError("--with is missing; name a translation system, or use --from-scratch.")
     prompts = {"masculine": he_said or PROMPTS["masculine"], "feminine": she_said or PROMPTS["feminine"]}
@@ -299,7 +307,9 @@ def status(
     ] = None,
     reason: Annotated[
         str | None,
-        typer.Option(help="With --figure: count only items that are open for this reason: `target-not-in-context`."),
+        typer.Option(
+            help="With --figure: count only items that are open for this reason, such as `target-not-in-context`."
+        ),
     ] = None,
     as_json: AsJson = False,
     item: Annotated[
@@ -350,7 +360,7 @@ def export(
     out: Annotated[Path, typer.Option("--out", "-o", help="The file to write.")],
     to: Annotated[
         str | None,
-        typer.Option("--to", help="The format: `csv`, `xlsx` or `xliff`; the default is the suffix of the file."),
+        typer.Option("--to", help="The format: `csv`, `xlsx` or `xliff`; by default, the suffix of the file decides."),
     ] = None,
     everything: Annotated[
         bool, typer.Option("--all", help="Write all translated items, not only items with open problems.")
@@ -386,7 +396,9 @@ def import_(
     by: By,
     format: Annotated[
         str | None,
-        typer.Option("--from", help="The format: `csv`, `xlsx` or `xliff`; the default is the suffix of the file."),
+        typer.Option(
+            "--from", help="The format: `csv`, `xlsx` or `xliff`; by default, the suffix of the file decides."
+        ),
     ] = None,
 ) -> None:
     """Read the decisions and corrections of a reviewer from a file of `make export`.

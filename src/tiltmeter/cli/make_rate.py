@@ -84,7 +84,9 @@ def rate(
             typer.echo(f"{_read_sheet(rating, by, read):,} ratings")
         elif step:
             if unit is None or task is None:
-                raise UsageError("--step needs --unit and --task; `make rate FOLDER --by NAME` prints them.")
+                raise UsageError(
+                    "--step needs --unit and --task; `make rate FOLDER --by NAME` prints the next unit and task."
+                )
             rating.rate(by, unit, task, step, comment, proposed=parse_named_values(text, "--text"))
             typer.echo(f"{unit}: {task} {step}")
         else:

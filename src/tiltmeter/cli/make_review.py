@@ -59,7 +59,9 @@ def review(
     ] = False,
     others: Annotated[
         bool,
-        typer.Option("--others", help="Print the decisions of other reviewers on --item, after your own decision."),
+        typer.Option(
+            "--others", help="Print the decisions of other reviewers on --item; you must have decided on it yourself."
+        ),
     ] = False,
     add_reviewer: Annotated[
         list[str] | None,

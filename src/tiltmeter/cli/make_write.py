@@ -104,7 +104,7 @@ def _read_rows(path: Path) -> "list[WrittenText]":
         return rows
     columns, table = read_table(path)
     if "about" not in columns:
-        raise DataError(f"{path} has no column 'about'; add it with the stereotype or target of each item.")
+        raise DataError(f"{path} has no column 'about'; add this column, with the stereotype or target of each item.")
     return [
         WrittenText(
             f"{path}, row {number}",

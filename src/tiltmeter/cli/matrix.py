@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from tiltmeter.cluster.plan_cells import RunMatrix
 
 _ENGINES = ("local", "ray", "slurm")
-_DAY = 24 * 60  # minutes
+# One day in minutes.
+_DAY = 24 * 60
 
 
 def matrix(
@@ -148,10 +149,12 @@ def _reject_unused_options(context: typer.Context, engine: str) -> None:
     users = {"address": "ray", "partition": "slurm", "time": "slurm", "slurm": "slurm", "no_wait": "slurm"}
     for name, user in users.items():
         if context.params.get(name) and user != engine:
-            raise UsageError(f"--{name.replace('_', '-')} is for --engine {user}; leave it out, or choose that engine.")
+            raise UsageError(
+                f"--{name.replace('_', '-')} is only for --engine {user}; leave out this option, or choose that engine."
+            )
     if engine == "ray" and context.params.get("jobs"):
         raise UsageError(
-            "--jobs is not for --engine ray, which runs as many jobs as CPUs and GPUs allow; leave it out."
+            "--jobs is not for --engine ray, which runs as many jobs as CPUs and GPUs allow; leave out --jobs."
         )
 
 

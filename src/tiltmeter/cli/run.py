@@ -53,7 +53,7 @@ def run(
         bool | None,
         typer.Option(
             "--report/--no-report",
-            help="Write `report.html` to the folder of --out, or do not; the default is to write it.",
+            help="Whether to write `report.html` to the folder of --out; the default is --report.",
         ),
     ] = None,
     quiet: Annotated[

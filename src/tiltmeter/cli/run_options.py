@@ -31,4 +31,4 @@ def _reject_given(context: typer.Context, names: tuple[str, ...], reason: str) -
     for name in names:
         source = context.get_parameter_source(name)
         if source is not None and source.name not in ("DEFAULT", "DEFAULT_MAP"):
-            raise UsageError(f"--{name.replace('_', '-')} is {reason}; leave it out.")
+            raise UsageError(f"--{name.replace('_', '-')} is {reason}; leave out this option.")

@@ -72,8 +72,8 @@ def run_translations(
         )
     if translator is None:
         raise UsageError(
-            f"{on[0]} is for translation systems; name one with --translator, or give --translations FILE.csv and "
-            "--system NAME."
+            f"{on[0]} is for translation systems; name a translation system with --translator, or give finished "
+            "translations with --translations FILE.csv and --system NAME."
         )
     return evaluate_translator(
         translator,

@@ -82,7 +82,8 @@ def show(
     runs = expand_run_folders(runs)
     if top and (json or csv or latex):
         raise UsageError(
-            "--top prints texts and cannot be combined with --json, --csv or --latex; see `tiltmeter items`."
+            "--top prints texts and cannot be combined with --json, --csv or --latex; leave out --top, or use "
+            "`tiltmeter items`."
         )
     if json + csv + latex > 1:
         raise UsageError("--json, --csv and --latex cannot be combined; choose one of them.")
@@ -96,7 +97,7 @@ def show(
         return
     if measure or columns != "language":
         raise UsageError(
-            f"{'--measure' if measure else '--columns'} is for several runs, but one run is given; name two or more."
+            f"{'--measure' if measure else '--columns'} is for several runs, but one run is given; name several runs."
         )
     if by is not None and format:
         raise UsageError(

@@ -18,18 +18,19 @@ def studio(
         typer.Option(
             min=0,
             max=65535,
-            help="The port; the default is 8765 or the next free port; with --share, it is the port in HOST, or 443.",
+            help="The port. The default is 8765 or the next free port; with --share, the port in HOST, or 443.",
         ),
     ] = None,
     browser: Annotated[
-        bool, typer.Option("--browser/--no-browser", help="Open the page in a browser, or do not.")
+        bool, typer.Option("--browser/--no-browser", help="Whether to open the page in a browser.")
     ] = True,
     jobs: Annotated[int, typer.Option(min=1, help="The number of parallel runs.")] = 1,
     share: Annotated[
         str | None,
         typer.Option(
             metavar="HOST",
-            help="Let people on other machines review, write and rate items at this host name: `review.example.org`.",
+            help="Let people on other machines review, write and rate items at this host name, such as "
+            "`review.example.org`.",
         ),
     ] = None,
     cert: Annotated[Path | None, typer.Option(help="With --share: the file of the TLS certificate (PEM).")] = None,
@@ -48,7 +49,7 @@ def studio(
         bool | None,
         typer.Option(
             "--adjudicator/--no-adjudicator",
-            help="With --add-reviewer: allow the reviewer to settle conflicts and publish, or do not.",
+            help="With --add-reviewer: whether the reviewer may settle conflicts and publish.",
         ),
     ] = None,
     remove_reviewer: Annotated[
@@ -80,7 +81,7 @@ def studio(
 
     console = create_plain_console(stderr=True, soft_wrap=True, highlight=False)
     if adjudicator is not None and add_reviewer is None:
-        raise UsageError("--adjudicator needs --add-reviewer NAME; add it, or leave it out.")
+        raise UsageError("--adjudicator needs --add-reviewer NAME; add --add-reviewer, or leave out --adjudicator.")
     if add_reviewer is not None:
         workspace = StudioWorkspace(folder).folder
         password = typer.prompt(f"Password of {add_reviewer}", hide_input=True, confirmation_prompt=True, err=True)
@@ -93,14 +94,19 @@ def studio(
         return
     if share is None:
         if cert or key or behind_proxy or bind:
-            raise UsageError("--cert, --key, --behind-proxy and --bind need --share HOST; add it, or leave them out.")
+            raise UsageError(
+                "--cert, --key, --behind-proxy and --bind need --share HOST; add --share, or leave out these options."
+            )
         listening = open_socket("127.0.0.1", port)
         config = build_local_config(folder, listening.getsockname()[1], jobs=jobs)
     else:
         if behind_proxy == (cert is not None and key is not None) or (cert is None) != (key is None):
             raise UsageError("--share needs either a certificate (--cert and --key) or --behind-proxy.")
         if behind_proxy and bind not in (None, "127.0.0.1", "::1"):
-            raise UsageError("--behind-proxy listens on 127.0.0.1 only, because it is not encrypted; leave out --bind.")
+            raise UsageError(
+                "--behind-proxy listens only on 127.0.0.1, because the connection to the proxy is not encrypted; leave "
+                "out --bind."
+            )
         config = build_shared_config(folder, share)
         if port is None:
             port = PORT if behind_proxy else parse_port(share) or 443

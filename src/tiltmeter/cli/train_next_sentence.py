@@ -247,7 +247,7 @@ def _prepare_pairs(articles: list[str], folder: Path, *, seed: int, force: bool)
     ):
         raise UsageError(
             f"{folder} contains pairs of other articles or another seed; give the same --articles and --seed to "
-            "continue, or replace them with --force."
+            "continue, or replace the pairs with --force."
         )
 
 

@@ -38,7 +38,7 @@ def pairs(
         bool,
         typer.Option(
             "--check-language/--no-check-language",
-            help="Drop English sentences from articles in other languages, or do not.",
+            help="Whether to drop English sentences from articles in other languages.",
         ),
     ] = True,
     processes: Annotated[

@@ -1,4 +1,4 @@
-"""Measure all cells of a job, which are runs on one benchmark, language and protocol each, with one open model."""
+"""Measure all cells of a job with one open model; a cell is a run on one benchmark, language and protocol."""
 
 import time
 from collections.abc import Iterator

@@ -87,7 +87,8 @@ def _forecast_model(entry: ModelCells, timings: list[Timing]) -> ModelForecast:
             with _disable_hub(), use_model(entry.model.name, options) as model:
                 if isinstance(model, Model):
                     size = ModelSize(getattr(model, "size", None), model.kinds[0])
-                    questions: dict[Kind, set[bytes]] = {}  # sets, because cells may share questions
+                    # Sets of digests, because several cells may ask the same question.
+                    questions: dict[Kind, set[bytes]] = {}
                     for run in prepared:
                         for kind, digests in collect_question_digests(model, run).items():
                             questions.setdefault(kind, set()).update(digests)
@@ -155,6 +156,7 @@ def _has_files(name: str) -> bool:
         model_id, _, revision = part.partition("@")
         try:
             snapshot_download(model_id, revision=revision or None, local_files_only=True)
-        except Exception:  # the model is not downloaded, or the name is not a hub id
+        except Exception:
+            # The model is not downloaded, or its name is not a hub id.
             return False
     return True

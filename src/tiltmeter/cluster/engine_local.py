@@ -126,7 +126,8 @@ def list_visible_gpus() -> list[str]:
         output = subprocess.run([program, "-L"], capture_output=True, text=True, timeout=30, check=False).stdout
     except (OSError, subprocess.SubprocessError):
         return []
-    count = sum(line.startswith("GPU ") for line in output.splitlines())  # skips the indented lines of MIG slices
+    # Indented lines are not counted; they are MIG slices (parts) of a GPU.
+    count = sum(line.startswith("GPU ") for line in output.splitlines())
     return [str(index) for index in range(count)]
 
 

@@ -64,7 +64,8 @@ class RayEngine:
             options |= {"address": address}
         try:
             if address is not None:
-                _reject_unreachable(address)  # Ray itself would retry for minutes
+                # Check the address first, because Ray itself would retry for minutes.
+                _reject_unreachable(address)
             self._ray.init(**options)
         except (ValueError, RuntimeError, OSError, OverflowError) as error:
             raise UsageError(
@@ -151,7 +152,8 @@ class RayEngine:
             self._last_contact = now
         except OSError as error:
             if now - self._last_contact >= _LOST_AFTER:
-                self._tasks.clear()  # tasks of a lost cluster cannot be cancelled
+                # Tasks of a lost cluster cannot be cancelled, so they are forgotten.
+                self._tasks.clear()
                 raise UsageError(
                     f"Lost the connection to the Ray cluster ({_format_error(error)}); restart the cluster and run the "
                     "same command again. Stored answers are reused."
@@ -171,7 +173,8 @@ class RayEngine:
 
         Tasks that do not end in time are killed; if the user interrupts again, they are killed at once.
         """
-        with suppress(self._ray.exceptions.RayError, ConnectionError, RuntimeError):  # the cluster is lost
+        # These errors mean that the cluster is lost, so there is nothing to cancel.
+        with suppress(self._ray.exceptions.RayError, ConnectionError, RuntimeError):
             try:
                 self._cancel(force=False)
                 if self._tasks:
@@ -213,6 +216,7 @@ def _run_job(folder: str, probe: str, retries: int) -> JobOutcome:
     call = Path(probe).name
     before = read_state(Path(folder))
     attempt = before.get("attempt", 0) + 1 if before.get("call") == call else 1
-    if attempt > retries + 1:  # Ray does not limit restarts after a node ran out of memory
+    # Attempts are counted here, because Ray does not limit restarts after a node ran out of memory.
+    if attempt > retries + 1:
         return build_failure(f"The worker was killed {attempt - 1} times, perhaps because memory ran out.")
     return run_job(Path(folder), call, node=ray.get_runtime_context().get_node_id(), attempt=attempt)

@@ -183,7 +183,8 @@ class SlurmEngine:
     def _get_outcome(self, job: Any) -> JobOutcome:
         try:
             outcome: JobOutcome = job.result()
-        except Exception as error:  # submitit raises here what the job raised on the node
+        except Exception as error:
+            # submitit raises the error of the job here, which may have any type.
             return build_failure(f"The Slurm job failed: {_get_last_line(error)}")
         return outcome
 

@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterable, Sequence
 from typing import Protocol
 
-import psutil  # a dependency of accelerate
+import psutil  # psutil is always installed, because accelerate needs it
 
 from tiltmeter.cluster.model_job import JobOutcome
 from tiltmeter.cluster.plan_cells import ModelCells

@@ -2,8 +2,9 @@
 
 The file contains the machine and the process id of its owner. The owner updates the modification time of the file every
 few seconds; this is the heartbeat. For processes on the owner's machine, the lock is held while the owner exists. For
-processes on other machines, the lock is lost if the modification time does not change for a minute. They must wait for
-a change: the clocks of machines may differ, so an old modification time does not prove that the owner has ended.
+processes on other machines, the lock is lost if the modification time does not change for a minute. These processes
+must wait and watch the file: the clocks of machines may differ, so an old modification time alone does not prove that
+the owner has ended.
 """
 
 import json
@@ -20,7 +21,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, Self
 
-import psutil  # a dependency of accelerate
+import psutil  # psutil is always installed, because accelerate needs it
 
 from tiltmeter.errors import UsageError
 from tiltmeter.files import build_write_error
@@ -78,10 +79,12 @@ class LockHolder:
 
 def read_holder(folder: Path) -> LockHolder | None:
     """Return the owner of the lock in a job's folder; None if there is no lock file."""
-    if not (folder / LOCK).is_file():  # opening a named pipe would block
+    # Only a regular file is opened: opening a named pipe would block.
+    if not (folder / LOCK).is_file():
         return None
     try:
-        with (folder / LOCK).open("rb") as file:  # opening updates the cached time of a network file system
+        # The file is opened before its time is read, because this refreshes the time that a network file system caches.
+        with (folder / LOCK).open("rb") as file:
             text = file.read().decode("utf-8", errors="replace")
             touched = os.fstat(file.fileno()).st_mtime
     except OSError:
@@ -128,8 +131,8 @@ class JobLock:
     ) -> None:
         """Prepare the lock.
 
-        If `wait` is false and another machine owns the lock, entering the context raises an error without waiting if
-        the last heartbeat is recent.
+        Usually, entering the context waits for a new heartbeat if another machine owns the lock. If `wait` is false, it
+        does not wait: it raises an error at once if the last heartbeat is recent.
         """
         self.folder, self.job, self.call = folder, uuid.uuid4().hex, call
         self.each_beat: Callable[[], None] = lambda: None
@@ -159,7 +162,8 @@ class JobLock:
         try:
             with os.fdopen(handle, "w", encoding="utf-8") as file:
                 file.write(self._text)
-        except OSError as error:  # for example, the disk is full
+        except OSError as error:
+            # For example, the disk is full. The incomplete lock file is removed.
             with suppress(OSError):
                 path.unlink()
             raise build_write_error(path, error) from error

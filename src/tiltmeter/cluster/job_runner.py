@@ -107,7 +107,8 @@ def open_log(folder: Path) -> TextIO:
     """Open the log of a job for appending; open the null device if the log cannot be written."""
     path = folder / LOG
     try:
-        if path.exists() and not path.is_file():  # opening a named pipe would block
+        # Only a regular file is opened: opening a named pipe would block.
+        if path.exists() and not path.is_file():
             raise FileExistsError(str(path))
         return path.open("a", encoding="utf-8")
     except OSError:

@@ -68,7 +68,8 @@ class ForkedJob:
     def _send(self, number: signal.Signals) -> None:
         if self.poll() is not None:
             return
-        if self.pid is None:  # the server has not yet forked this job
+        if self.pid is None:
+            # The server has not started a process for this job yet, so the server itself is killed.
             self.server.kill()
         else:
             with suppress(ProcessLookupError):
@@ -106,7 +107,8 @@ class JobServer:
         request = {"job": len(self._jobs) - 1, "folder": str(folder), "variables": dict(variables)}
         try:
             socket.send_fds(self._connection, [json.dumps(request).encode()], [output.fileno(), log.fileno()])
-        except OSError:  # the server has ended
+        except OSError:
+            # The server has ended, so all of its jobs are marked as ended.
             self.kill()
         return job
 
@@ -135,7 +137,8 @@ class JobServer:
     def _end_jobs(self) -> None:
         """Kill the jobs of a server that has ended, because their exit codes can no longer be received."""
         self._connection.close()
-        self._process.kill()  # needed if the server has only closed its connection
+        # The server process is killed, because it may have closed only its connection.
+        self._process.kill()
         code = self._process.wait()
         for job in self._jobs:
             if job.returncode is None:
@@ -150,7 +153,8 @@ def _wait_for_job(connection: socket.socket) -> dict[str, Any] | None:
 
     In a forked process, return the request. In the server, return None at the end.
     """
-    running: dict[int, int] = {}  # maps process ids to job indices
+    # Maps the process id of each running job to the index of the job.
+    running: dict[int, int] = {}
     while True:
         for pid, number in list(running.items()):
             ended, status = os.waitpid(pid, os.WNOHANG)
@@ -176,14 +180,16 @@ def _wait_for_job(connection: socket.socket) -> dict[str, Any] | None:
 
 
 def _send_status(connection: socket.socket, number: int, pid: int, code: int | None) -> None:
-    with suppress(OSError):  # if the client is gone, the server ends when it reads the next message
+    # If the client is gone, the server ends when it reads the next message.
+    with suppress(OSError):
         connection.send(json.dumps({"job": number, "pid": pid, "code": code}).encode())
 
 
 def main(file: int, modules: Sequence[str]) -> int:
     """Fork processes for jobs until the connection ends; in a forked process, run the job."""
     for name in modules:
-        with suppress(Exception):  # a job that needs the module will report why the module cannot be imported
+        # Errors are ignored: a job that needs the module will report why it cannot be imported.
+        with suppress(Exception):
             import_module(name)
     request = _wait_for_job(socket.socket(fileno=file))
     if request is None:

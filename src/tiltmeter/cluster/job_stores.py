@@ -52,7 +52,10 @@ class UnlockedReplies(_UnlockedStore, ReplyStore):
 
 
 class JobAnswers(AnswerStore):
-    """The store of a job for answers; requested answers that are only in the cache are copied to this store."""
+    """The store of a job for answers of a language model.
+
+    Requested answers that are only in the cache are copied to the store.
+    """
 
     def __init__(self, folder: Path, *, same_machine: bool) -> None:
         super().__init__(folder / ANSWERS, journal="TRUNCATE")
@@ -70,7 +73,10 @@ class JobAnswers(AnswerStore):
         return found
 
     def get_loading(self, fingerprint: str) -> LoadFindings:
-        """Return the findings from loading the model, which are in this store or in the cache; empty if unknown."""
+        """Return what this store or the cache records about loading the model, such as disabled speed-ups.
+
+        The result is empty if neither the store nor the cache has a record.
+        """
         found = super().get_loading(fingerprint)
         if found == LoadFindings() and self._cache is not None:
             with suppress(StoreError):
@@ -78,14 +84,17 @@ class JobAnswers(AnswerStore):
         return found
 
     def close(self) -> None:
-        """Close both files."""
+        """Close this store and the cache."""
         super().close()
         if getattr(self, "_cache", None) is not None:
             self._cache.close()
 
 
 class JobReplies(ReplyStore):
-    """The store of a job for replies of a chat model; requested replies that are only in the cache are copied to it."""
+    """The store of a job for replies of a chat model.
+
+    Requested replies that are only in the cache are copied to the store.
+    """
 
     def __init__(self, folder: Path, *, same_machine: bool) -> None:
         super().__init__(folder / REPLIES, journal="TRUNCATE")
@@ -103,7 +112,7 @@ class JobReplies(ReplyStore):
         return found
 
     def close(self) -> None:
-        """Close both files."""
+        """Close this store and the cache."""
         super().close()
         if getattr(self, "_cache", None) is not None:
             self._cache.close()
@@ -132,7 +141,8 @@ def merge_stores(folder: Path, *, remove: bool) -> None:
         # Opening the job's store rolls back an interrupted transaction, and creates missing tables.
         with kind(path, journal="TRUNCATE") as own, kind(get_cache_folder() / name) as cache:
             merge = partial(cache.merge, path)
-            cache.retry_if_damaged(partial(own.retry_if_damaged, merge))  # either file may be damaged
+            # The damaged file may be the store of the job or the cache, so the merge is retried for each of them.
+            cache.retry_if_damaged(partial(own.retry_if_damaged, merge))
         if remove:
             for left in (path, *(path.with_name(f"{name}-{end}") for end in ("journal", "wal", "shm"))):
                 left.unlink(missing_ok=True)

@@ -47,7 +47,8 @@ def build_job_row(entry: ModelCells) -> JobRow:
     """Build the row of a job; the state is `waiting` without a state file, and `lost` if the job's process is gone."""
     state: dict[str, Any] = read_state(entry.folder)
     name = str(state.get("state", "waiting"))
-    is_of_plan = state.get("plan") == entry.digest  # False if the plan has changed since the job started
+    # False if the plan has changed since the job started.
+    is_of_plan = state.get("plan") == entry.digest
     finished = state.get("finished", 0) if is_of_plan else len(entry.cells) - len(entry.unfinished)
     if name in ("waiting", "finished") or (name != "running" and not is_of_plan):
         name = "finished" if finished == len(entry.cells) else "waiting"
@@ -73,7 +74,8 @@ def _is_queued(entry: ModelCells, state: Mapping[str, Any]) -> bool:
     if in_slurm is None:
         return False
     if state.get("slurm") == in_slurm.id:
-        return state.get("state") == "stopped"  # Slurm has queued a stopped job again
+        # If a job was stopped at its time limit, Slurm has queued it again, but its state file still says `stopped`.
+        return state.get("state") == "stopped"
     return float(state.get("began", 0.0)) < in_slurm.time
 
 

@@ -23,7 +23,8 @@ def raise_on_signals() -> None:
 def exit_taken_over() -> None:
     """End this process at once, because another process has taken over its job."""
     logger.error("Another process has taken over this job, because this process sent no heartbeat for a long time.")
-    os._exit(_TAKEN_OVER)  # no stored answer is damaged, because each batch of answers is one transaction
+    # No stored answer is damaged, because each batch of answers is one transaction.
+    os._exit(_TAKEN_OVER)
 
 
 def describe_failure(error: Exception) -> str:

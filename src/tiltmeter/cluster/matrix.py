@@ -86,11 +86,13 @@ def _select_jobs(matrix: RunMatrix, engine: JobEngine, result: MatrixResult) -> 
             result.elsewhere.append(entry.label)
         elif started or entry.unfinished:
             try:
-                write_job(entry)  # a queued job reads the file when it starts
+                # The job file is also written for queued jobs, which read it when they start.
+                write_job(entry)
                 to_do.append(entry)
             except (TiltmeterError, OSError) as error:
                 result.failed |= {(entry.label, cell.folder): str(error) for cell in entry.unfinished}
-        else:  # an earlier command may have ended before it merged the stores of this job
+        else:
+            # An earlier command may have ended before it merged the stores of this job.
             _merge_stores(entry, result)
             save_timings(matrix.out, entry)
     return to_do
@@ -116,7 +118,8 @@ def _merge_stores(entry: ModelCells, result: MatrixResult) -> None:
         with JobLock(entry.folder, wait=False):
             merge_stores(entry.folder, remove=not entry.unfinished)
     except JobTakenError:
-        pass  # the process that holds the lock will merge the stores
+        # The process that holds the lock will merge the stores.
+        pass
     except (TiltmeterError, OSError) as error:
         result.notes.append(
             f"The answers of {entry.label} could not be added to the cache: {error} The answers are kept in "

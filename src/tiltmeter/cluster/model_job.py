@@ -65,8 +65,8 @@ def build_failure(reason: str) -> JobOutcome:
 def run_job(folder: Path, call: str = "", **about: Any) -> JobOutcome:
     """Measure the unfinished cells (runs) of the job in a folder; `about` are additional values for its state file.
 
-    `call` identifies the attempt to run the job, see `JobLock`. Errors are not raised, except interrupts; they become
-    reasons in the outcome.
+    `call` identifies the attempt to run the job, see `JobLock`. Errors (but not interrupts) become reasons in the
+    outcome instead of being raised.
     """
     try:
         return _run_job(folder, call, about)
@@ -77,7 +77,8 @@ def run_job(folder: Path, call: str = "", **about: Any) -> JobOutcome:
 def _run_job(folder: Path, call: str, about: dict[str, Any]) -> JobOutcome:
     values = read_json(folder / JOB)
     directory = Path(values["directory"])
-    if directory.is_dir():  # paths of models and files may be relative to this folder
+    # Paths of models and files may be relative to the folder in which the command was started.
+    if directory.is_dir():
         os.chdir(directory)
     entry = ModelCells(
         build_planned_model(values["model"]), tuple(PlannedCell(**cell) for cell in values["cells"]), folder
@@ -122,7 +123,8 @@ def _run_cells(entry: ModelCells, cells: list[PlannedCell], state: JobState, *, 
 
                 try:
                     if model is None:
-                        from tiltmeter.cluster.cell_run import open_for_cells  # imports torch, which takes seconds
+                        # Imported here, because it imports torch, which takes seconds.
+                        from tiltmeter.cluster.cell_run import open_for_cells
 
                         model = stack.enter_context(open_for_cells(entry, same_machine=same_machine))
                     throughput = CellThroughput(state)
@@ -132,7 +134,8 @@ def _run_cells(entry: ModelCells, cells: list[PlannedCell], state: JobState, *, 
                     done += 1
                 except Exception as error:
                     reason = describe_failure(error)
-                    if model is None:  # the model cannot be opened, so all cells fail
+                    # If the model cannot be opened, all cells fail.
+                    if model is None:
                         failed = {left.folder: reason for left in cells}
                         break
                     failed[cell.folder] = reason
@@ -149,7 +152,8 @@ def main(folder: Path) -> int:
     """Run a job, and print its outcome as JSON on standard output; redirect all other output to standard error."""
     raise_on_signals()
     with os.fdopen(os.dup(1), "w", encoding="utf-8") as output:
-        os.dup2(2, 1)  # redirects the output of all libraries, also of compiled code
+        # Redirect the output of all libraries, also of compiled code.
+        os.dup2(2, 1)
         with guard_output():
             logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(message)s")
             try:

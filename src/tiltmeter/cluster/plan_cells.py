@@ -28,7 +28,7 @@ from tiltmeter.runs.run_files import MANIFEST, MEASURES, SCORES, finish_save
 from tiltmeter.text_files import expand_home, read_json
 
 _LONGEST_NAME = 100
-# Matches the suffix of a protocol name that selects one variant of the protocol.
+# Matches the suffix of a protocol name that selects one variant of the protocol, such as /b.
 _CASE = re.compile(r"/[a-z]$")
 
 
@@ -108,7 +108,8 @@ class ModelCells:
     def finish_saves(self) -> None:
         """Complete the saving of runs whose saving was interrupted; the caller must hold the lock of the job."""
         for cell in self.cells:
-            with suppress(TiltmeterError, OSError):  # if this fails, the cell is measured again
+            # If the saving of a run cannot be completed, its cell is measured again.
+            with suppress(TiltmeterError, OSError):
                 finish_save(self.folder / cell.folder)
 
     @cached_property
@@ -238,14 +239,15 @@ def _split_by_language(text: str, plan: Plan) -> tuple[list[tuple[str, str, str]
 def _reject_shared_folder(plan: Plan, models: tuple[ModelCells, ...]) -> None:
     seen: dict[str, str] = {}
     for entry in models:
-        name = entry.folder.name.casefold()  # some file systems ignore case
+        # Names are compared without letter case, because some file systems ignore case.
+        name = entry.folder.name.casefold()
         other = seen.get(name)
         if other == entry.model.name:
             raise DataError(f"{plan.path} contains {other} twice with the same options; remove one of them.")
         if other is not None:
             raise DataError(
                 f"{plan.path}: the runs of {other} and {entry.model.name} would have the same folder "
-                f"{entry.folder.name}; rename one of them, or move it to another plan."
+                f"{entry.folder.name}; rename one of the two models, or move it to another plan."
             )
         seen[name] = entry.model.name
 

@@ -78,13 +78,13 @@ def read_plan(path: Path) -> Plan:
     _reject_unknown(path, values, _PLAN_KEYS)
     tables = values.get("models", [])
     if not isinstance(tables, list) or not tables or not all(isinstance(table, dict) for table in tables):
-        raise DataError(f'{path} has no models; add a table [[models]] with name = "bert-base-cased".')
+        raise DataError(f'{path} has no models; add a table [[models]], for example with name = "bert-base-cased".')
     limit = values.get("limit")
     if limit is not None:
         _validate(f"{path}: limit", limit, COUNT)
     benchmarks = _parse_texts(path, values, "benchmarks")
     if not benchmarks:
-        raise DataError(f'{path} has no benchmarks; add benchmarks = ["stereoset", "starter"].')
+        raise DataError(f'{path} has no benchmarks; add them, for example benchmarks = ["stereoset", "starter"].')
     models = tuple(_parse_model(f"{path}, model {number}", table) for number, table in enumerate(tables, 1))
     return Plan(
         Path(path),
@@ -99,7 +99,7 @@ def read_plan(path: Path) -> Plan:
 def _parse_model(where: str, table: Mapping[str, Any]) -> PlannedModel:
     _reject_unknown(where, table, _MODEL_KEYS)
     if "name" not in table:
-        raise DataError(f'{where} has no name; add name = "bert-base-cased".')
+        raise DataError(f'{where} has no name; add one, for example name = "bert-base-cased".')
     for key, value in table.items():
         _validate(f"{where}: {key}", value, _MODEL_KEYS[key])
     for key, option in _OPTIONS.items():

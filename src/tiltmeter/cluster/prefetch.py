@@ -73,4 +73,4 @@ def read_prefetched(out: Path) -> PrefetchedFiles:
     try:
         return PrefetchedFiles(frozenset(values["models"]), frozenset(values["benchmarks"]))
     except (KeyError, TypeError):
-        raise DataError(f"{path} is damaged; delete it, or run --prefetch again.") from None
+        raise DataError(f"{path} is damaged; run --prefetch again to replace it.") from None

@@ -70,7 +70,8 @@ def _estimate_seconds(timing: Timing, items: int, scale: float, runs: int) -> fl
     """Return the estimated seconds for this number of items, from the timing of an earlier run."""
     questions = items * timing.questions / max(1, timing.items)
     pace = timing.asking_seconds / max(1, timing.asked)
-    start = timing.start_seconds if scale else 0.0  # weights are loaded only if a question has no stored answer
+    # The weights are loaded only if a question has no stored answer.
+    start = timing.start_seconds if scale else 0.0
     return start + runs * timing.end_seconds + questions * pace * scale
 
 

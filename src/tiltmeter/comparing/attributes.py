@@ -89,7 +89,7 @@ def read_attributes(path: Path) -> ModelAttributes:
         model = _parse_model(f"{path}, model {number}", table)
         if models.setdefault(model.name, model) != model:
             raise DataError(
-                f"{path} describes {model.name} twice, with different attributes, series or steps; delete one of them."
+                f"{path} describes {model.name} twice, with different attributes, series or steps; delete one table."
             )
     return ModelAttributes(models, (path,))
 

@@ -104,7 +104,7 @@ def _select_same_location(cell: Cell, others: Sequence[Cell]) -> list[Cell]:
 def _find_counterpart(
     cell: Cell, others: Sequence[Cell], ours: Sequence[Cell], rule: Rule, across: Sequence[Across]
 ) -> Cell:
-    """Return the baseline's scores (a cell) of the same model; if both runs have one model, the models may differ."""
+    """Return the baseline's scores (a cell) of the same model; if each run has only one model, names may differ."""
     location = f"{cell.benchmark}/{cell.part}:{cell.language}"
     if not others:
         raise UsageError(
@@ -117,7 +117,7 @@ def _find_counterpart(
         models = ", ".join(dict.fromkeys(other.model for other in others))
         raise UsageError(
             f"The baseline has no model {cell.model} on {location}, but several others ({models}); use runs with one "
-            "model each, or with the same names."
+            "model each, or runs of the same models."
         )
     alike = [other for other in same if not set(list_differing_conditions(cell, other)) - set(across)]
     if not alike:
@@ -172,8 +172,8 @@ def _judge_difference(
     rule: Rule, difference: Difference, where: dict[str, str], lenient: bool, sample: str
 ) -> RuleVerdict:
     contrast, cell, quantity = difference.contrast, difference.left.cell, difference.quantity
-    # This is also the standard error for a model as biased as the baseline, if it disagrees with the baseline on as
-    # many items as this model does.
+    # The tolerance needs the standard error of another model, one that is exactly as biased as the baseline. The error
+    # of this model is used: it is the same if both models disagree with the baseline on equally many items.
     error = 0.0 if contrast.test == "identical" else contrast.standard_error
     tolerance = RuleTolerance(None, rule.limit, error, contrast.df)
     group = "".join(f", {name} {value}" for name, value in where.items())
@@ -184,7 +184,7 @@ def _judge_difference(
         cell.location,
         f"{quantity.name} farther from {quantity.ideal:g} than the baseline{group}",
         contrast.farther,
-        # A distance from the ideal changes by at most as much as the number itself.
+        # Missing answers that move a value by a width move its distance from the ideal by at most this width.
         (contrast.farther_low - difference.missing.width, contrast.farther_high + difference.missing.width),
         contrast.n,
         lenient,

@@ -12,7 +12,7 @@ from tiltmeter.measures.verdict_rule import ALPHA
 def find_best_model(cells: Sequence[Cell], measure: str) -> Cell | None:
     """Return the cell (model) that is significantly closer to the ideal of a measure than all other cells, or None.
 
-    The test of two cells uses the items that both have. P-values are multiplied by the number of other models. This
+    The test of two cells uses the items that they share. P-values are multiplied by the number of other models. This
     correction is sufficient although the best model is selected with the same data: a wrong model is returned only if
     its test against the truly best model is a false positive. Return None if the cells are not comparable, or if items
     have no contributions to the measure.

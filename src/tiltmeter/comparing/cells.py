@@ -110,7 +110,7 @@ class Cell:
             if np.isnan(columns[name]).any():
                 part, item = items[int(np.argmax(np.isnan(columns[name])))]
                 raise DataError(
-                    f"Item {item} in {self.benchmark}/{part}:{self.language} has no number in {name}, which "
+                    f"Item {item} in {self.benchmark}/{part}:{self.language} has no number in the column {name}, which "
                     f"{quantity.name} needs; correct the data."
                 )
         return columns
@@ -144,7 +144,7 @@ class Cell:
         return self.attributes[quantity.values.columns[0]].loc[items].to_numpy(dtype=object)
 
     def sides(self, quantity: Quantity, items: pd.Index) -> Labels | None:
-        """Return the side of each item's stratum (such as women or men); None if the measure or items have none."""
+        """Return the side of each item's stratum (such as women or men); None if strata have no sides in the data."""
         name = quantity.values.sides
         return self.attributes[name].loc[items].to_numpy(dtype=object) if name in self.attributes.columns else None
 

@@ -98,7 +98,7 @@ def reject_duplicates(cells: Sequence[Cell]) -> None:
 
 
 def list_common_quantities(cells: Sequence[Cell], measures: Sequence[str]) -> list[Quantity]:
-    """Return the measures that all cells (one model each) have; if `measures` is not empty, only those."""
+    """Return the measures that all cells (one model each) have; if `measures` is not empty, only those it names."""
     first, *others = cells
     return [
         quantity
@@ -112,7 +112,7 @@ def find_unreliable_cells(
 ) -> dict[tuple[str, ...], Verdict]:
     """Return a mapping from cell key to verdict, for cells whose results are contradictory or not interpretable.
 
-    If `where` selects one group of items, the verdicts on this group are used, too.
+    If `where` selects one group of items, the verdicts on this group are also used.
     """
     return {
         (name, record.model, record.benchmark, record.part, record.language, record.protocol): record.verdict
@@ -138,7 +138,7 @@ def _is_about(record: Record, where: Mapping[str, str]) -> bool:
 def select_reliable_cells(
     cells: Sequence[Cell], quantity: Quantity, unreliable: Mapping[tuple[str, ...], Verdict]
 ) -> list[Cell]:
-    """Return the cells (one model each) without an unreliable verdict; all, if the measure is not about bias."""
+    """Return the cells (one model each) without an unreliable verdict; all cells if the measure is not about bias."""
     return [cell for cell in cells if not quantity.measure.is_about_bias or cell.key not in unreliable]
 
 

@@ -88,12 +88,15 @@ def compare(
 def compute_differences(
     left: Cell, right: Cell, measures: Sequence[str], across: Sequence[Across] = ()
 ) -> list[Difference]:
-    """Return the differences between two cells (one model each), uncorrected; an empty list without shared items."""
+    """Return the differences between two cells (one model each), without a correction for multiple tests.
+
+    The list is empty if the cells share no items.
+    """
     return list(_build_differences(left, right, (left, right), measures, across))
 
 
 def list_possible_pairs(cells: Sequence[Cell], by: By | None) -> list[tuple[Cell, Cell]]:
-    """Return the pairs of cells (one model and language each) on the same part, also pairs that are not comparable."""
+    """Return the pairs of cells (one model and language each) on the same part, including incomparable pairs."""
     wanted = (by,) if by else ("model", "language")
     return [(cell, other) for cell, other in combinations(cells, 2) if _classify_pair(cell, other) in wanted]
 
@@ -215,10 +218,10 @@ def _format_label(cell: Cell, other: Cell, cells: Sequence[Cell]) -> str:
 def with_unreliable_sides(
     differences: Sequence[Difference], runs: Sequence[tuple[str, Result]], where: Mapping[str, str] | None = None
 ) -> list[Difference]:
-    """Return the differences with what their sides lack: missing answers, and values that cannot be ordered.
+    """Return the differences, with the effect of missing answers and the unreliable verdicts on each side added.
 
-    Only measures of bias get the verdicts of sides whose values cannot be ordered. Verdicts and missing answers are
-    those of the runs, on the items that `where` selects.
+    Unreliable verdicts are added only for measures of bias. Verdicts and missing answers are those of the runs, on the
+    items that `where` selects.
     """
     verdicts, slacks = find_unreliable_cells(runs, where), index_slacks(runs, where)
     return [

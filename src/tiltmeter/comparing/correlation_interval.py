@@ -15,7 +15,7 @@ _HIGHEST = 0.999999
 
 
 def compute_correlation_interval(left: Floats, right: Floats, factors: Factors | None = None) -> Interval | None:
-    """Return the interval of the correlation of two arrays; `factors` are what the items share.
+    """Return the interval of the correlation of two arrays; `factors` are properties that items share.
 
     The interval is computed on Fisher's scale. Its standard error is the largest of several: one for independent items,
     and one for each factor, from the jackknife that leaves out one cluster at a time. Return None if there are fewer
@@ -42,7 +42,7 @@ def compute_correlation_interval(left: Floats, right: Floats, factors: Factors |
 
 
 def _compute_jackknife_error(left: Floats, right: Floats, codes: Codes) -> float:
-    """Return the jackknife standard error of Fisher's z; infinite if it is undefined without one of the clusters."""
+    """Return the jackknife standard error of Fisher's z; infinite if z is undefined when a cluster is left out."""
     by_cluster = np.array([np.bincount(codes, sums) for sums in _list_sums(left, right).T]).T
     values = _compute_fisher_z(by_cluster.sum(axis=0) - by_cluster)
     count = len(values)
@@ -52,7 +52,7 @@ def _compute_jackknife_error(left: Floats, right: Floats, codes: Codes) -> float
 
 
 def _list_sums(left: Floats, right: Floats) -> Floats:
-    """Return a row for each item with the summands of a correlation: 1, x, y, x², y² and xy, of centred values."""
+    """Return a row for each item: 1, x, y, x², y² and xy of the centred values; their sums give the correlation."""
     x, y = left - left.mean(), right - right.mean()
     return np.stack([np.ones(len(x)), x, y, x * x, y * y, x * y], axis=1)
 

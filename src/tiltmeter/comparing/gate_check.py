@@ -102,7 +102,7 @@ def _judge_record(rule: Rule, record: Record, result: Result, lenient: bool) -> 
     if rule.distance:
         if record.ideal is None:
             raise UsageError(
-                f"The rule {rule.text!r} has the word distance, but {record.measure} has no ideal value; delete it."
+                f"The rule {rule.text!r} has the word distance, but {record.measure} has no ideal; delete the word."
             )
         ends = _fold_interval(ends, record.ideal) if ends else None
         value, quantity = abs(value - record.ideal), f"distance of {quantity} from {record.ideal:g}"

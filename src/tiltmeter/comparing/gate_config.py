@@ -20,7 +20,7 @@ class GateConfig:
     """The rules in a file.
 
     `baseline` is the path of the run with which the checked run is compared. With `lenient`, a rule fails only if the
-    whole interval violates it. Both are None if the file does not set them.
+    whole interval violates it. `baseline` and `lenient` are None if the file does not set them.
     """
 
     rules: list[Rule]

@@ -1,4 +1,4 @@
-"""The power of a rule: the probability that an unbiased model passes, and the number of items needed for 0.95."""
+"""The power of a rule: the probability that an unbiased model passes, and the number of items for a power of 0.95."""
 
 import math
 from dataclasses import dataclass

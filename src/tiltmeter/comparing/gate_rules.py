@@ -21,8 +21,8 @@ RuleKind = Literal["max", "min", "no-worse-than"]
 GRAMMAR = "BENCHMARK[/PART][:LANGUAGE].MEASURE [distance] NUMBER, as in: stereoset.SS distance 5"
 EVERY = "*"
 
-# The name of the benchmark ends at the first dot, or after .jsonl if it is a file. The number is at the end of the
-# rule.
+# The name of the benchmark ends at the first dot. If the benchmark is a file, its name ends after .jsonl. The number is
+# at the end of the rule.
 _RULE = re.compile(
     r"""
     (?P<location>.*?\.jsonl[^.]*|[^.\[]+) \. (?P<measure>[^\[]+?)

@@ -70,7 +70,8 @@ def judge_value(
 ) -> RuleVerdict:
     """Return the verdict of a rule on a value; without an interval (`ends`), the value is compared with the limit.
 
-    `unreliable` is the verdict on a value that passes no rule; its kind is the outcome.
+    `unreliable` is the verdict on a value that is not reliable. Such a value passes no rule, and the outcome is the
+    kind of this verdict.
     """
     low, high = ends or (value, value)
     at_least = rule.kind == "min"

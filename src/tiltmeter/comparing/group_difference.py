@@ -25,7 +25,7 @@ class Group:
 
 @dataclass(frozen=True, slots=True, repr=False, kw_only=True)
 class GroupDifference(PairedDifference):
-    """The difference of two groups on the items that all members share.
+    """The difference of two groups on the items that all their members (models or languages) share.
 
     `left_out` is the number of items that only some members have; `members` is "models" or "languages". `over_members`
     is the interval and test for other members like these; it is None if a group has fewer than FEWEST_MEMBERS members.
@@ -89,10 +89,10 @@ class GroupComparison(DifferenceTable[GroupDifference]):
 
 
 def correct_member_tests(differences: Sequence[GroupDifference], families: Families = PORTION) -> list[GroupDifference]:
-    """Correct the p-values of `over_members` by Holm's method, in the test families of `correct_test_families`.
+    """Correct the p-values for other members (`over_members`) by Holm's method, in each test family.
 
-    A family has fewer p-values over members than differences if some differences have too few members. The corrected
-    p-value over members is never smaller than the corrected p-value of the same difference for these members.
+    Differences without `over_members` are not counted. The corrected p-value for other members is never smaller than
+    the corrected p-value of the same difference for the compared members.
     """
     corrected = list(differences)
     for indexes in group_indexes(differences, lambda d: get_test_family(d, families)):

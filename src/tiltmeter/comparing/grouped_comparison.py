@@ -2,7 +2,7 @@
 
 For each item, the mean over the members of one group is paired with the mean over the members of the other group. The
 first interval and test are for these members; only the items are a sample. If both groups have at least five members,
-there is a second interval for other members; both members and items are samples (`measures.crossed_effects`).
+there is a second interval for other members, which treats members and items as samples (`measures.crossed_effects`).
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -58,8 +58,8 @@ def compare_groups(
 ) -> GroupComparison:
     """Compare groups of models or languages that differ in an attribute.
 
-    `group` is the name of the attribute, or `name=value,value` to compare only these values. The attribute is that of
-    languages if `by` is "language" or if models do not have it; otherwise it is that of models.
+    `group` is the name of the attribute, or `name=value,value` to compare only these values. Languages are grouped
+    if `by` is "language" or if no model has the attribute; otherwise models are grouped.
     """
     if by == "any":
         raise UsageError("Groups consist of models or of languages; use --by model or --by language.")
@@ -106,7 +106,7 @@ class _GroupQuery:
     def group_cells(self, cells: Sequence[Cell]) -> list[list[ComparableCells]]:
         """Return the groups of comparable cells (one model each) for each benchmark and language.
 
-        If languages are grouped, return the groups for each model instead.
+        If languages are compared, return the groups for each benchmark and model instead.
         """
         used = [cell for cell in cells if self.values.get(self.get_member(cell)) in self.chosen]
         return group_comparable_cells(
@@ -210,7 +210,7 @@ def _collect_attributes(
 def _select_source(
     name: str, of_models: _Texts, of_languages: _Texts, attributes: ModelAttributes, by: By | None
 ) -> _Texts:
-    """Return the attributes of models if one of them has this name, otherwise the attributes of languages."""
+    """Return the attributes of models if a model has the attribute `name`, otherwise the attributes of languages."""
     sources = {"model": [of_models], "language": [of_languages]}.get(by or "", [of_models, of_languages])
     for source in sources:
         if any(name in texts for texts in source.values()):
@@ -219,7 +219,7 @@ def _select_source(
     files = ", ".join(str(path) for path in attributes.sources) or "no plan.toml in or above the folders of the runs"
     raise UsageError(
         f"No model or language has the attribute {name!r}{suggest_name(name, known)}; the attributes are "
-        f"{shorten_names(known) or 'none'} (of models: from {files}; name another file with --attributes)."
+        f"{shorten_names(known) or 'none'} (source of model attributes: {files}; name another with --attributes)."
     )
 
 
@@ -233,7 +233,7 @@ def _select_values(attribute: str, wanted: str, values: Mapping[str, str]) -> li
     for value in named:
         if value not in known:
             raise UsageError(
-                f"Nothing has the {attribute} {value!r}{suggest_name(value, known)}; "
+                f"No model or language has the {attribute} {value!r}{suggest_name(value, known)}; "
                 f"the values are {shorten_names(known)}."
             )
     chosen = list(dict.fromkeys(named)) or sorted(known)

@@ -1,4 +1,4 @@
-"""The quality of items: the results that `tiltmeter items` prints."""
+"""The quality of items: how well they separate models, and which are suspect. `tiltmeter items` prints the results."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -21,7 +21,7 @@ from tiltmeter.forms import ItemText
 from tiltmeter.runs.result import Result
 from tiltmeter.runs.run_items import get_item_texts
 
-# The family-wise error rate, over all items, of the test whether an item orders models opposite to the others.
+# The family-wise error rate, over all items, of the test whether an item orders models opposite to the other items.
 _ALPHA = 0.05
 
 
@@ -38,7 +38,7 @@ class SuspectItem:
 
 @dataclass(frozen=True, slots=True)
 class PanelQuality:
-    """The quality of items in one measure of one benchmark part and language."""
+    """How well the items of one benchmark part and language separate models in one measure, and which are suspect."""
 
     panel: ItemPanel
     reliability: Reliability | None
@@ -106,7 +106,7 @@ class ItemQuality:
                 reason = f"all {models} models give the wrong answer ({name})"
                 suspects[SuspectItem(first.benchmark, first.language, part, item, reason)] = None
             for one in quality.against:
-                reason = f"models behave opposite to the other items ({name}, correlation {one.separation:.2f})"
+                reason = f"models are ordered opposite to the other items ({name}, correlation {one.separation:.2f})"
                 suspects[SuspectItem(first.benchmark, first.language, *one.item, reason)] = None
         return list(suspects)
 
@@ -137,7 +137,7 @@ def assess_item_quality(runs: Iterable[tuple[str, Result]]) -> ItemQuality:
         raise UsageError("The runs have no measure with contributions of single items, so items cannot be assessed.")
     if max(len(panel.cells) for panel in panels) < FEWEST_MODELS:
         raise UsageError(
-            f"The quality of items needs at least {FEWEST_MODELS} models on the same items; give more runs."
+            f"The assessment of items needs at least {FEWEST_MODELS} models on the same items; give more runs."
         )
     kept = [panel for panel in panels if len(panel.cells) >= FEWEST_MODELS]
     few = sorted({panel.location for panel in panels if len(panel.cells) < FEWEST_MODELS})

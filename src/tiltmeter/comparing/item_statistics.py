@@ -132,7 +132,7 @@ def compute_fisher_interval(correlation: float, n: int) -> Interval | None:
 
 
 def compute_item_statistics(panel: ItemPanel) -> list[ItemStatistics]:
-    """Return the statistics of all items of a panel (contributions of items to one measure), in its order."""
+    """Return the statistics of all items of a panel (contributions of items to one measure), in the panel's order."""
     table = panel.contributions
     models, count = table.shape
     weights = panel.compute_weights()

@@ -16,11 +16,11 @@ class MissingSlack:
 
     @property
     def width(self) -> float:
-        """The larger of the two changes."""
+        """The larger of `below` and `above`."""
         return max(self.below, self.above)
 
     def subtract(self, other: "MissingSlack") -> "MissingSlack":
-        """Return the slack of the difference between this number and another one.
+        """Return how much lower and higher the difference between this number and another number could be.
 
         >>> MissingSlack(1.0, 2.0).subtract(MissingSlack(10.0, 20.0))
         MissingSlack(below=21.0, above=12.0)
@@ -33,9 +33,9 @@ Slacks = Mapping[tuple[str, ...], MissingSlack]
 
 
 def index_slacks(runs: Sequence[tuple[str, Result]], where: Mapping[str, str] | None = None) -> Slacks:
-    """Return the slack of each number with missing answers; keys are the key of a cell and the name of a measure.
+    """Return how far missing answers could move each value; the keys are the key of a cell and the name of a measure.
 
-    If `where` selects one group of items, the numbers are those of this group if the run has them, otherwise those of
+    If `where` selects one group of items, the values are those of this group if the run has them, otherwise those of
     all items.
     """
     found: dict[tuple[str, ...], MissingSlack] = {}

@@ -54,8 +54,8 @@ def compute_unpaired_p_values(values: Floats, ideal: float, errors: Floats, df: 
     """Return a matrix with the p-value of each pair of models for equal distances from the ideal; items are not paired.
 
     The correlation between two estimates on the same items is unknown, so the maximum standard error of their
-    difference is used: the sum of both standard errors. As a result, two models differ significantly approximately if
-    their corrected intervals do not overlap.
+    difference is used: the sum of both standard errors. As a result, two models differ significantly if,
+    approximately, their corrected intervals do not overlap.
     """
     error = errors[:, None] + errors[None, :]
     freedom = np.minimum(df[:, None], df[None, :])

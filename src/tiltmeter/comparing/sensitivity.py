@@ -32,9 +32,10 @@ TEMPLATES = "templates"
 
 @dataclass(frozen=True, slots=True)
 class Variation:
-    """The result after one change; `difference` is this result minus the result on the unchanged items.
+    """The result on items with one change, such as other quotation marks.
 
-    `changed` is the share of items whose text was changed; it is None for templates and wordings.
+    `difference` is this result minus the result on the unchanged items. `changed` is the share of items whose text was
+    changed; it is None for templates and wordings.
     """
 
     name: str
@@ -80,10 +81,10 @@ class SensitivityRow:
         where = f"{self.benchmark}{part}:{self.language}"
         changes = ", ".join(variation.name for variation in self.variations)
         others = "; ".join(f"{variation.name}: {variation.verdict}" for variation in self.other_verdicts)
-        verdict = f"changes ({others})" if others else "stays"
+        verdict = f"changes ({others})" if others else "stays the same"
         return (
             f"{self.measure} of {self.model} on {where} is {number(self.value)}, and between {low} and {high} with "
-            f"changes that should not matter ({changes}); the verdict, {self.verdict}, {verdict}."
+            f"changes that should not matter ({changes}); the verdict ({self.verdict}) {verdict}."
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -135,7 +136,7 @@ def measure_sensitivity(
             varied.append((name, measure(specs, replace(settings, perturb=name)), shares))
     rows = list(build_sensitivity_rows(base, varied))
     if not rows:
-        raise UsageError("The items of this run have no changes that should not matter.")
+        raise UsageError("No change, such as other quotation marks, can be made to the items of this run.")
     return rows
 
 
@@ -146,7 +147,7 @@ def with_sensitivity_notes(manifest: Manifest, rows: Sequence[SensitivityRow]) -
 
 
 def _get_request(result: Result) -> Mapping[str, Any]:
-    """Return the request of a run; raise an error if the run cannot be repeated."""
+    """Return the options with which a run was started; raise an error if the run cannot be repeated."""
     request = result.manifest.request
     if "models" not in request:
         source = "published predictions" if "predictions" in request else "translations"
@@ -162,7 +163,7 @@ def _get_request(result: Result) -> Mapping[str, Any]:
 
 
 def _measure_wordings(result: Result) -> list[SensitivityRow]:
-    """Return the sensitivity of chat models to the wordings; every run of a chat model contains several wordings."""
+    """Return the sensitivity of chat models to the wordings of a run; the models are not measured again."""
     places: dict[tuple[str, str], float | None] = dict.fromkeys(
         (record.benchmark, record.language) for record in result.records
     )

@@ -15,7 +15,7 @@ from tiltmeter.measures.standard_errors import Floats
 
 @dataclass(frozen=True, slots=True)
 class SharedAnswers:
-    """The contributions of shared items: `answers` has a row for each member and a column for each item.
+    """The contributions of shared items: `answers` has a row per member (model or language), a column per item.
 
     `values` are the values of the measure for the members. `weights` are the weights of the items, `labels` are the
     strata of the items (such as stereotypes), and `sides` are the sides of the strata. `left_out` is the number of
@@ -39,7 +39,7 @@ def build_shared_answers(
     member: Callable[[Cell], str],
     notes: list[str],
 ) -> SharedAnswers | None:
-    """Return the contributions of shared items; if they are not comparable, add the reason to `notes`, return None.
+    """Return the contributions of shared items; if they are not comparable, return None and add the reason to `notes`.
 
     `where` is the location in the text of a note. `member` returns the name of a cell for a note.
     """

@@ -1,8 +1,8 @@
 """Slopes of measures by the size of models, within model families.
 
 A slope is the change of a measure if the number of parameters is ten times larger. The first interval is for these
-models; only the items are a sample. With enough models there is a second interval for models like these; both models
-and items are samples (see `measures.size_regression`).
+models; only the items are a sample. With enough models there is a second interval for models like these, which treats
+models and items as samples (see `measures.size_regression`).
 """
 
 import math
@@ -102,7 +102,7 @@ def parse_parameter_count(model: DescribedModel) -> float | None:
 def _collect_sizes(
     runs: Sequence[tuple[str, Result]], cells: Sequence[Cell], attributes: ModelAttributes, notes: list[str]
 ) -> dict[str, tuple[str, float]]:
-    """Return a mapping from model to family and number of parameters; models without one of them are left out."""
+    """Return a mapping from model to (family, number of parameters); models are left out if one of these is unknown."""
     entries = {entry.name: entry for _, result in runs for entry in result.manifest.models}
     sized: dict[str, tuple[str, float]] = {}
     lacking: dict[str, list[str]] = {"family": [], "number of parameters": []}
@@ -143,7 +143,8 @@ def _estimate_slopes(
     single = [family for family, sizes in sizes_of.items() if max(sizes) < ONE_SIZE * min(sizes)]
     if single:
         notes.append(
-            f"Left out {where}, because sizes differ by less than a factor of {ONE_SIZE}: {shorten_names(single)}."
+            f"Left out {where}, because the models of a family differ in size by less than a factor of {ONE_SIZE}: "
+            f"{shorten_names(single)}."
         )
     cells = [cell for cell in cells if sized[cell.model][0] not in single]
     if not cells:

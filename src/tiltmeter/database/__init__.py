@@ -96,7 +96,7 @@ class Database:
     def _check_rows(self) -> None:
         """Raise a StoreError if rows of the file are damaged. Subclasses implement this check.
 
-        It is called before this object changes the file.
+        This method is called before the object changes the file.
         """
 
     def _try_tables(self) -> None:

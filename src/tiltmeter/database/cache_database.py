@@ -82,16 +82,16 @@ class CacheDatabase(Database):
         return db
 
     def _check_rows(self) -> None:
-        """Raise a StoreError if the file has tables, but none of this database: it belongs to another program."""
+        """Raise a StoreError if the file belongs to another program: it has tables, but none of the expected tables."""
         query = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'"
         names = {str(name) for (name,) in self._db.execute(query)}
         if names and not names & set(list_table_columns(self._schema)):
-            raise StoreError("it is the database of another program", self._labels, sqlite3.SQLITE_ERROR)
+            raise StoreError("the file is the database of another program", self._labels, sqlite3.SQLITE_ERROR)
 
     def _open(self) -> None:
         super()._open()
         if not has_columns(self._db, self._schema):
-            raise StoreError("its tables are damaged", self._labels, sqlite3.SQLITE_CORRUPT)
+            raise StoreError("the tables are damaged", self._labels, sqlite3.SQLITE_CORRUPT)
 
     def _replace(self, error: StoreError) -> None:
         """Rename the damaged file to `NAME.damaged-N`, unless another process has done this, and open a new file."""
@@ -119,7 +119,7 @@ def _get_identity(path: Path) -> tuple[int, int] | None:
 def _rename_database(path: Path) -> Path:
     """Rename a database and its journal files, and return the new path of the database.
 
-    The journal files are renamed, too, because SQLite would apply an old journal to the new database.
+    The journal files are also renamed, because otherwise SQLite would apply an old journal to the new database.
     """
     renamed = next(name for number in range(1, 10_000) if not (name := Path(f"{path}.damaged-{number}")).exists())
     for suffix in ("-wal", "-shm", "-journal", ""):

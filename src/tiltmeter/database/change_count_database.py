@@ -113,13 +113,13 @@ class ChangeCountDatabase(Database):
         except OSError:
             return  # SQLite will raise a more specific error
         if not is_valid:
-            raise self._build_error_with_remedy("it is empty, truncated or not a database")
+            raise self._build_error_with_remedy("the file is empty, truncated or not a database")
 
     def _check_rows(self) -> None:
         """Raise a StoreError if the file has none of the expected tables."""
         names = {str(name) for (name,) in self._db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
         if not self._is_new and not names & set(list_table_columns(self._schema)):
-            raise self._build_error_with_remedy("it has none of the expected tables")
+            raise self._build_error_with_remedy("the file has none of the expected tables")
         super()._check_rows()
 
     def _check_changes(self) -> None:
@@ -184,7 +184,8 @@ class ChangeCountDatabase(Database):
         path = Path(self._file)
         return self._build_error_with_remedy(
             f"{get_log_path(path).name} is damaged or missing: {confirmed - found:,} of {confirmed:,} changes are lost",
-            f"restore both files from a backup, or delete {get_count_path(path).name} to continue without them",
+            f"restore {path.name} and its log from a backup, or, if there is no backup, "
+            f"delete {get_count_path(path).name} to continue without the lost changes",
         )
 
     def _build_error_with_remedy(self, reason: str, remedy: str = _RESTORE) -> StoreError:

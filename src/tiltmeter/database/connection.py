@@ -130,5 +130,5 @@ def translate_errors(labels: StoreLabels) -> Iterator[None]:
 
 def _build_store_error(error: sqlite3.Error | UnicodeDecodeError, labels: StoreLabels) -> StoreError:
     if isinstance(error, UnicodeDecodeError):  # raised if SQLite's own error message quotes a damaged schema
-        return StoreError("its tables are damaged", labels, sqlite3.SQLITE_CORRUPT)
+        return StoreError("the tables are damaged", labels, sqlite3.SQLITE_CORRUPT)
     return StoreError(str(error), labels, getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR))

@@ -24,7 +24,8 @@ CREATE TABLE {SUMS} (
     PRIMARY KEY (kind, owner)
 ) STRICT, WITHOUT ROWID
 """
-# Columns that can name the item or rating unit of a row. The first of them that is a text column of the table is used.
+# Columns that can name the item or rating unit of a row. For each table, the first name in this list that is a text
+# column of the table is used.
 _OWNERS = ("item", "unit", "id")
 _REMEDY = "restore it from a backup, or see docs/reference/failures.md if there is none"
 # Maximum number of damaged tables and items that an error message names.
@@ -64,7 +65,7 @@ class RowChecksumDatabase(ChangeCountDatabase):
         return bool(self._list_column_types(SUMS))
 
     def _reject_damaged(self) -> None:
-        """Raise a StoreError if rows are damaged; its message names their tables and items."""
+        """Raise a StoreError if rows are damaged; the error message names their tables and items."""
         damaged = []
         stored: dict[tuple[bytes, bytes], int] = {
             (kind, owner): total
@@ -86,13 +87,13 @@ class RowChecksumDatabase(ChangeCountDatabase):
     def _rebuild_indexes(self, problem: str) -> None:
         """Rebuild the indexes if the rows are intact; raise a StoreError if there is other damage."""
         if self.is_read_only:
-            raise self._build_damage_error(f"it is damaged: {problem}")
+            raise self._build_damage_error(f"the file is damaged: {problem}")
         with self.begin_transaction():
             self._db.execute("REINDEX")
             # Rebuilding a damaged index can destroy pages of tables. In this case, the error undoes the transaction.
             self._reject_damaged()
             if remaining := self._find_problem():
-                raise self._build_damage_error(f"it is damaged: {remaining}")
+                raise self._build_damage_error(f"the file is damaged: {remaining}")
         logger.warning("The indexes of %s were damaged (%s) and are rebuilt; no row is lost.", self._file, problem)
 
     def _find_problem(self) -> str:
@@ -154,14 +155,14 @@ def _build_checksum_sql(types: list[tuple[str, str]], row: str = "") -> str:
 
 
 def _build_triggers(table: str, types: list[tuple[str, str]]) -> Iterator[str]:
-    """Yield the SQL statements that create the triggers of a table; the triggers keep its sums of checksums correct."""
+    """Yield the SQL statements that create a table's triggers; the triggers update the table's sums of checksums."""
 
     def update(sign: str, row: str) -> str:
         where = f"kind = '{table}' AND owner = {_build_owner_sql(types, row)}"
         return f"UPDATE {SUMS} SET total = total {sign} {_build_checksum_sql(types, row)} WHERE {where};"
 
     new = f"SELECT '{table}', {_build_owner_sql(types, 'NEW.')}, 0"
-    # ON CONFLICT cannot be used in a trigger: the conflict clause of the statement that fires it would override it.
+    # ON CONFLICT cannot be used here: in a trigger, the conflict clause of the statement that fires the trigger wins.
     known = f"SELECT 1 FROM {SUMS} WHERE kind = '{table}' AND owner = {_build_owner_sql(types, 'NEW.')}"
     insert = f"INSERT INTO {SUMS} {new} WHERE NOT EXISTS ({known});"
     for event, body in {

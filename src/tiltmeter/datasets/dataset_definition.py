@@ -31,7 +31,7 @@ class Source:
 
     @property
     def files(self) -> tuple[UpstreamFile | Path, ...]:
-        """The data file and its companions, which the reader also needs."""
+        """The data file, and the other files of the repository that its reader needs."""
         return (self.file, *self.companions)
 
     def paths(self) -> list[Path]:
@@ -94,7 +94,7 @@ class Dataset:
 
     @property
     def local_source_count(self) -> int:
-        """The number of sources that are available without a download."""
+        """The number of files (objects of `Source`) that are available without a download."""
         return sum(source.is_local() for source in self.sources)
 
     @property

@@ -66,7 +66,8 @@ def load(name: str, part: str | None = None, language: str | None = None) -> lis
 
 def load_file(path: Path | str) -> list[Item]:
     """Return the items of a JSONL file."""
-    from tiltmeter.datasets.readers.jsonl import read_jsonl  # imported here because listing data sets does not need it
+    # Imported here, because listing data sets does not need the reader of JSONL files.
+    from tiltmeter.datasets.readers.jsonl import read_jsonl
 
     return read_jsonl(Path(path))
 

@@ -69,7 +69,7 @@ def with_edition(texts: Sequence[str], edition: str | None) -> list[str]:
     gest = {text: spec.name for text, spec in specs.items() if spec.path is None and spec.name in EDITIONS.values()}
     if not gest:
         raise UsageError(
-            f"Only GEST has editions, and it is not among {', '.join(texts)}; add it, or omit the edition."
+            f"Only GEST has editions, but none of {', '.join(texts)} is GEST; add gest, or omit the edition."
         )
     return [EDITIONS[edition] + text.removeprefix(gest[text]) if text in gest else text for text in texts]
 

@@ -51,8 +51,8 @@ def fetch_file(file: UpstreamFile, show: ShowProgress = show_download, *, datase
         return target
     if isinstance(mirror, Path):
         raise UnavailableFileError(
-            f"The mirror {mirror} does not contain {file.name}: copy it there from {_build_service_url(file)}, "
-            "or unset TILTMETER_MIRROR to download it."
+            f"The mirror {mirror} does not contain {file.name}: copy this file into the mirror from "
+            f"{_build_service_url(file)}, or unset TILTMETER_MIRROR to download the file."
         )
     if os.environ.get(OFFLINE):
         raise UnavailableFileError(
@@ -78,7 +78,10 @@ def _build_service_url(file: UpstreamFile) -> str:
 
 
 def _has_expected_hash(path: Path, file: UpstreamFile) -> bool:
-    """Return whether a file exists and has the expected hash; if no hash is known, check only that it may be data."""
+    """Return whether a file exists and has the expected hash.
+
+    If no hash is known, check only that the file looks like data and not, for example, like an error page.
+    """
     if not path.is_file():
         return False
     pin = get_expected_pin(file)
@@ -112,7 +115,8 @@ def _download(file: UpstreamFile, url: str, target: Path, show: ShowProgress) ->
     except RejectedDownloadError as error:
         part.unlink(missing_ok=True)
         raise UnavailableFileError(
-            f"{file.name} is not in the cache, and {address} {error}: {_SET_MIRROR}, or unset it to use GitHub."
+            f"{file.name} is not in the cache and cannot be downloaded, because {address} {error}: {_SET_MIRROR}, or, "
+            "if the variable is already set, unset it to use GitHub."
         ) from error
     # Do not use `compute_for_file`, which may return the cached hash of an earlier attempt.
     actual, page = pin.build_from_hashes(compute_hashes(part)), detect_wrong_page(part, known=pin.is_hash)

@@ -46,7 +46,7 @@ class BuiltPairs:
 def build_pairs(
     translations: Iterable[tuple[str, str]], sentences: Sequence[GestItem], language: str, translator: str = ""
 ) -> BuiltPairs:
-    """Build pairs from (source, translation) rows of GEST sentences, each alone and in a prompt for the other gender.
+    """Build pairs from (source, translation) rows; a source is a GEST sentence, or a prompt that quotes the sentence.
 
     >>> sentence = GestItem("0", "en", 9, "I was sure.")
     >>> made = [("I was sure.", "Bol som si istá."), ('She said: "I was sure."', "Povedala: „Bola som si istá.“")]
@@ -82,7 +82,7 @@ def build_pairs(
 def list_prompted_pairs(
     translations: Iterable[tuple[str, str]], sentences: Sequence[GestItem], language: str
 ) -> Iterator[tuple[str, str]]:
-    """Yield (masculine, feminine) translations: for each sentence, one pair per prompt; the pairs are not filtered."""
+    """Yield all (masculine, feminine) pairs of a translation of a sentence alone and a translation in a prompt."""
     alone, prompted = _group_by_sentence(translations, sentences)
     for sentence, plain in alone.items():
         gender = find_speaker_gender(plain, language)
@@ -137,7 +137,9 @@ def make_pair(plain: str, prompted: Mapping[str, Sequence[str]], language: str) 
 
 
 def extract_quoted_speech(translation: str, sentence: str) -> str:
-    """Return the direct speech in the translation of a prompt; if it has no final mark, add that of the sentence.
+    """Return the direct speech in the translation of a prompt.
+
+    If the speech has no final punctuation mark, the final mark of `sentence` is added.
 
     >>> extract_quoted_speech("Žena povedala: „Som doma“.", "I am at home.")
     'Som doma.'

@@ -20,7 +20,7 @@ def find_suspicious_characters(field: str, text: str) -> Iterator[Problem]:
     if text != text.strip():
         yield Problem("outer-space", field, "has spaces before or after the text")
     if text.isprintable() and "  " not in text:
-        return  # fast path for most texts
+        return  # the usual case: nothing else has to be checked
     if odd := _ODD_SPACE.search(text.strip()):
         yield Problem("odd-space", field, f"contains the space {_format_code_points(odd[0])}")
     invisible = [c for c in text if unicodedata.category(c)[0] == "C" and c not in _JOINERS and not c.isspace()]

@@ -33,11 +33,11 @@ class Pin:
         return self.algorithm != "commit"
 
     def compute_for_file(self, path: Path) -> "Pin":
-        """Return the pin of a local file, computed with the algorithm of this pin; `cache_hashes` caches the hash."""
+        """Return the hash of a local file as a pin with the algorithm of this pin; `cache_hashes` caches the hash."""
         return self.build_from_hashes(get_hashes(path)) if self.is_hash else self
 
     def build_from_hashes(self, computed: FileHashes) -> "Pin":
-        """Return the pin of a file with these hashes, for the algorithm of this pin."""
+        """Return a pin with the one of the `computed` hashes that has the algorithm of this pin."""
         if not self.is_hash:
             return self
         return Pin(self.algorithm, computed.sha256 if self.algorithm == "sha256" else computed.git_blob)

@@ -40,5 +40,5 @@ def _build_thai_counter() -> Callable[[str], int] | None:
 def explain_missing_count(language: str) -> str:
     """Return the reason why the words of a language are not counted."""
     if language.split("-")[0] == _THAI:
-        return "Thai is written without spaces; words are counted with `pip install 'tiltmeter[thai]'`"
-    return "written without spaces, so words are not counted"
+        return "Thai is written without spaces; to count words, install PyThaiNLP with `pip install 'tiltmeter[thai]'`"
+    return "the language is written without spaces, so words are not counted"

@@ -76,7 +76,10 @@ class Answerer(ABC):
 
     @abstractmethod
     def numbers(self, batch: Batch) -> Tensor:
-        """Return two rows: the first and the second number (`WantedQuantity`) for each of the `NumberRequests`."""
+        """Return two rows of numbers: the first and the second number that each of the `NumberRequests` asks for.
+
+        The first number is, for example, the log-probability of a token. See `WantedQuantity`.
+        """
 
     @torch.inference_mode()
     def start(self, batch: Batch) -> Callable[[], NDArray[np.float32]]:
@@ -131,7 +134,7 @@ class Answerer(ABC):
         return self.to_device((np.arange(lengths.max()) < lengths[:, None]).astype(np.int64))
 
     def compute_depths_and_ends(self, batch: Batch) -> tuple[Tensor, Tensor]:
-        """Return two tensors for a batch: each token's position in its own input, and its subtree's end (see `Row`)."""
+        """Return each token's position in its own input and the end of its subtree (see `Row`), as two tensors."""
         depths = [row.depths or range(len(row.ids)) for row in batch]
         ends = [row.ends or (len(row.ids),) * len(row.ids) for row in batch]
         return self.pad_rows(depths), self.pad_rows(ends)
@@ -216,5 +219,8 @@ class OneStackAnswerer(VocabularyAnswerer):
         return self.inputs([Row(ids=(1, 2, 3))])
 
     def numbers(self, batch: Batch) -> Tensor:
-        """Return two rows: the first and the second number (`WantedQuantity`) for each of the `NumberRequests`."""
+        """Return two rows of numbers: the first and the second number that each of the `NumberRequests` asks for.
+
+        The first number is, for example, the log-probability of a token. See `WantedQuantity`.
+        """
         return self.read(self.inputs(batch), max(len(row.ids) for row in batch), NumberRequests.of(batch))

@@ -68,7 +68,7 @@ class AttentionMasks:
         )
 
     def forms(self, longest_row: int) -> list[MaskForm]:
-        """Return the mask forms to try for rows of up to `longest_row` tokens, in the order of their probability."""
+        """Return the mask forms to try for rows of up to `longest_row` tokens, the most probable one first."""
         sizes = [size for size in (self.window, self.chunk) if size]
         if not sizes or min(sizes) > longest_row:
             return ["full"]
@@ -99,8 +99,8 @@ class AttentionMasks:
 
 def _read_first_size(config: Any, names: tuple[str, ...]) -> int:
     for name in names:
-        # Reading an attribute raises an error in some configs. If a size is missed, the equivalence check detects the
-        # wrong mask.
+        # Reading an attribute raises an error in some configs. The error is ignored: if a size is missed, the
+        # equivalence check detects the wrong mask.
         with suppress(Exception):
             size = getattr(config, name, None)
             if isinstance(size, int) and size > 0:

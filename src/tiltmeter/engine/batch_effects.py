@@ -44,7 +44,7 @@ _LONGEST_ON_GPU = 1024
 # Each token of a short input is repeated up to about this number of times, because models that downsample their inputs
 # need a minimum length.
 _MAX_REPETITIONS = 10
-# Number of short inputs in a batch whose numbers are compared with the numbers of the inputs alone.
+# Number of short inputs in one batch. Their log-probabilities are compared with those of the same inputs alone.
 _NEIGHBOURS = 16
 # Words in config entries of a mixture of experts. The checks of such a model need batches of full size.
 _EXPERTS = re.compile("expert|capacity|router|moe")
@@ -88,7 +88,10 @@ class BatchEffects:
         raise AssertionError("unreachable")
 
     def find_layout(self) -> tuple[BatchLayout, Reasons]:
-        """Return the fastest layout that does not change answers, and the reason why it has no padding or batches."""
+        """Return the fastest layout that does not change answers, and the reason why it has no padding or no batches.
+
+        The second value is empty if the layout has padding and batches.
+        """
         long = self.inputs.questions([self.inputs.build_mixed_input(self.longest)], self._build_long_sources(0))
         self._alone |= self._compute_numbers(long, BatchLayout(batches=False))
         self._reject_random_numbers()
@@ -181,7 +184,8 @@ class BatchEffects:
     def _measure_full_batches(self) -> float:
         """Return the largest difference between answers for an input alone and in a batch of maximum size.
 
-        Each input repeats one token, which a mixture of experts sends to a single expert.
+        Each input repeats one token, so that a mixture of experts sends all tokens of a batch to a single expert, whose
+        capacity may be too small for them.
         """
         length = min(self.longest, LARGEST_TREE)
         rows = max(2, self._answerer.batch_tokens // length)

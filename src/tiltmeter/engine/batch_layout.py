@@ -27,7 +27,7 @@ class BatchLayout:
 
     @classmethod
     def combine(cls, layouts: Iterable[Self]) -> Self:
-        """Return a layout that uses only what all of the given layouts allow.
+        """Return a layout that uses a feature, such as padding, only if all of the given layouts use it.
 
         >>> BatchLayout.combine([BatchLayout(pack=64, longest=192), BatchLayout(pack=128, longest=1024, pads=False)])
         BatchLayout(pack=64, shares_prefixes=False, pads=False, batches=True, truncates=True, longest=192)

@@ -20,8 +20,8 @@ LARGEST_TREE = 192
 # Minimum length of a shared prefix in tokens. A shorter prefix saves less time than the longer row costs.
 SHORTEST_SHARED_PREFIX = 2
 # A prefix tree may be wider than packed rows only if each input shares at least this share of its tokens with the input
-# before it. Such trees are few, and are in small batches with more padding. Without such trees, padding of GPT-2 on
-# StereoSet intersentence (GPU settings) was 1.6% instead of 2.3%, but long prefixes were computed several times.
+# before it. Without such wide trees, long prefixes would be computed several times. But the batches of wide trees are
+# small and have more padding: for GPT-2 on StereoSet intersentence (GPU settings), padding was 2.3% instead of 1.6%.
 _SHARED_IN_WIDE_TREES = 0.5
 # Batch size of an encoder-decoder as a multiple of `batch_tokens`. A larger batch has more sources and more targets of
 # equal length; the model divides both into smaller batches. `_MOST_TOKENS` is the maximum batch size in tokens, so that
@@ -43,7 +43,7 @@ def plan_batches(questions: Iterable[Question], kind: Kind, batch_tokens: int, l
     rows = _build_unique_rows(questions, truncates=causal and layout.truncates, has_sources=kind == "seq2seq")
     if causal and layout.shares_prefixes:
         rows = list(_merge_into_trees(rows, layout.pack or LARGEST_TREE))
-    # Attention weights can be measured only in rows with one input.
+    # Rows are not packed if attention weights are requested, which can be measured only in rows with one input.
     if layout.pack and not any(
         read.question.want is WantedQuantity.LOG_PROB_AND_ATTENTION for row in rows for read in row.reads
     ):
@@ -57,7 +57,7 @@ def compute_padding_share(batches: Iterable[Batch], batch_tokens: int, layout: B
     """Return the share of padding in all tokens of a batch plan; pass the plan's `batch_tokens` and `layout`."""
     sent = useful = 0
     for batch in batches:
-        # An encoder-decoder divides the sources and the targets of a batch into smaller batches.
+        # An encoder-decoder divides a batch into smaller batches of sources and of targets; their padding is counted.
         sides = [[len(row.ids) for row in batch]]
         if sources := {source for row in batch for source in row.sources}:
             lengths = [len(source) for source in sources]
@@ -112,8 +112,9 @@ class _PrefixTree:
         self._depths: list[int] = []
         self._ends: list[int] = []
         self._reads: list[RowQuestion] = []
-        self._last: Ids = ()  # the ids of the input added last
-        self._path: list[int] = []  # the indices in the row of this input's tokens
+        # The token ids of the input that was added last, and the indices of its tokens in the row.
+        self._last: Ids = ()
+        self._path: list[int] = []
 
     def can_take(self, row: Row, width: int) -> bool:
         """Return whether a row fits into the tree and shares enough tokens with the input that was added last."""
@@ -164,7 +165,7 @@ def _compute_row_size(row: Row) -> int:
     """Return the number of tokens that a row needs in a packed row: its length, or more if its source is long."""
     if not row.sources:
         return len(row.ids)
-    (source,) = row.sources  # all inputs of a tree have the same source
+    (source,) = row.sources  # there is one source, because all inputs of a tree have the same source
     return max(len(row.ids), -(-len(source) // _SOURCES_PER_TOKEN))
 
 

@@ -80,7 +80,10 @@ class NumberRequests:
         )
 
     def among(self, lines: Sequence[int]) -> tuple[NDArray[np.int64], "NumberRequests"]:
-        """Return the indices of the requests for the rows `lines`, and these requests for a batch of these rows."""
+        """Select the requests for the rows `lines`; return the indices of these requests, and the requests themselves.
+
+        In the returned requests, the rows are numbered as in a batch that contains only the rows `lines`.
+        """
         new_lines = np.full(self.lines.max() + 1, -1)
         new_lines[list(lines)] = np.arange(len(lines))
         chosen = np.flatnonzero(new_lines[self.lines] >= 0)

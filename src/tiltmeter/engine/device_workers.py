@@ -182,7 +182,7 @@ def _receive(connection: Connection, workers: Mapping[Connection, BaseProcess]) 
 
 @contextmanager
 def _block_stop_signals() -> Iterator[None]:
-    """Block Ctrl-C and SIGTERM within the context, so that a process started in it never receives these signals.
+    """Block Ctrl-C and SIGTERM within the context, so that a process that is started there never receives them.
 
     A terminal or job scheduler sends the signals to all processes, but only the parent should end the workers. The
     parent receives a blocked signal at the end of the context.

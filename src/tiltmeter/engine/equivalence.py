@@ -44,7 +44,8 @@ class EquivalenceCheck:
         self._few = self._inputs.build_end_questions(short) + self._inputs.build_spread_questions()
         self._has_experts = effects.has_experts
         if self._has_experts:
-            # Experts of limited capacity skip late tokens of an input, but not if only these late tokens are computed.
+            # This input detects a speed-up that computes only some positions: experts of limited capacity skip late
+            # tokens of a complete input, but not if only these tokens are computed.
             self._few += self._inputs.build_end_questions([self._inputs.build_repeated_input(effects.longest, 5)])
         self._rows: dict[Rows, list[Question]] = {}
         logits = _build_logit_questions(answerer, self._few)

@@ -35,7 +35,7 @@ def find_max_positions(model: nn.Module) -> int | None:
 
 
 def read_decoder_start(config: Any) -> int | None:
-    """Return the first token id of the decoder's inputs; None if the config does not contain it.
+    """Return the first token id of the decoder's inputs; None if the config does not contain this id.
 
     T5Gemma has a separate config for its decoder; there, the BOS token is the first token.
     """

@@ -44,7 +44,7 @@ class NextSentenceAnswerer(Answerer):
         return self._pooler is not None and super().accepts_positions()
 
     def numbers(self, batch: Batch) -> Tensor:
-        """Return two rows: each requested log-probability, and 1 if its decision is the more probable one, else 0."""
+        """Return two rows: the log-probability of each requested decision, and 1 if it is the more probable one."""
         requests = NumberRequests.of(batch)
         inputs = build_encoder_inputs(self, batch, self._first_position)
         width = inputs["input_ids"].shape[1]

@@ -114,7 +114,7 @@ def pack_lengths(lengths: Sequence[int], width: int) -> list[list[int]]:
         return [[index] for index in range(len(lengths))]
     rows: list[list[int]] = []
     by_room: dict[int, list[list[int]]] = {}
-    rooms: list[int] = []  # the keys of `by_room` in sorted order
+    rooms: list[int] = []  # the free spaces of the rows (the keys of `by_room`), in sorted order
     for length, indices in sorted(_group_by_length(lengths).items(), reverse=True):
         start = 0
         while start < len(indices):

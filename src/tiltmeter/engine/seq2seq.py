@@ -53,7 +53,10 @@ class Seq2seqAnswerer(VocabularyAnswerer):
         return self._build_whole_inputs([Row((0, 1, 2), ((1, 2, 3),))])
 
     def numbers(self, batch: Batch) -> Tensor:
-        """Return two rows: the first and the second number (`WantedQuantity`) for each of the `NumberRequests`."""
+        """Return two rows of numbers: the first and the second number that each of the `NumberRequests` asks for.
+
+        The first number is, for example, the log-probability of a token. See `WantedQuantity`.
+        """
         requests = NumberRequests.of(batch)
         numbers = torch.zeros((2, len(requests)), device=self.device)
         lengths = [len(row.ids) for row in batch]

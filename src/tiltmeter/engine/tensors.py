@@ -13,5 +13,5 @@ def is_close(expected: Tensor, actual: Tensor) -> bool:
     """Return whether two tensors differ only by the rounding of their precision."""
     if expected.shape != actual.shape:
         return False
-    tolerance = max(8 * torch.finfo(expected.dtype).eps, 1e-5)  # relative to the largest absolute value
+    tolerance = max(8 * torch.finfo(expected.dtype).eps, 1e-5)  # multiplied by the largest absolute value below
     return bool((expected - actual).abs().max() <= tolerance * expected.abs().max())

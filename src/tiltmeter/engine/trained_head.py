@@ -12,7 +12,7 @@ from tiltmeter.engine.next_sentence import read_decisions
 from tiltmeter.engine.next_sentence_modules import FOLLOWS
 from tiltmeter.engine.speedups import ALL
 
-# The speed-ups that can be used with a trained head, because they do not depend on the output of a model.
+# The speed-ups that can be used with a trained head: they change only modules inside the model, not its output.
 _APPLICABLE = {"activations", "norms"}
 
 
@@ -25,7 +25,7 @@ class TrainedHeadAnswerer(Answerer):
         super().__init__(model, device, frozenset(without) | (ALL - _APPLICABLE))
 
     def numbers(self, batch: Batch) -> Tensor:
-        """Return two rows: each requested log-probability, and 1 if its decision is the more probable one, else 0."""
+        """Return two rows: the log-probability of each requested decision, and 1 if it is the more probable one."""
         requests = NumberRequests.of(batch)
         ids = [row.ids for row in batch]
         segments = [row.segments for row in batch]

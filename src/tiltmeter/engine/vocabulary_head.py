@@ -54,11 +54,14 @@ class VocabularyHead:
         return states[:, start:end].clone()
 
     def compute_all_logits(self, states: Tensor) -> Tensor:
-        """Return all logits of half-precision states in float32; additional columns, if any, are minus infinity."""
+        """Return all logits of half-precision states in float32; columns beyond the vocabulary are minus infinity."""
         return states.float()
 
     def log_probs(self, states: Tensor, which: Tensor, tokens: Tensor) -> tuple[Tensor, Tensor]:
-        """Return for each i the log-probability of `tokens[i]` at state `which[i]`, and 1 if it is the largest one."""
+        """Return for each i the log-probability of `tokens[i]` at state `which[i]`.
+
+        Also return for each i the number 1 if this token is the most probable one at this state, else 0.
+        """
         if states.device.type == "cuda" and states.dtype != torch.float32:
             return self._compute_log_probs_whole(states, which, tokens)
         return self._compute_log_probs_sliced(states, which, tokens)
@@ -73,7 +76,8 @@ class VocabularyHead:
         most = _LOGITS_AT_ONCE.get(states.device.type, _LOGITS_AT_ONCE_ELSEWHERE)
         size = max(1024, most // len(states))
         largest = torch.full((len(states),), -torch.inf, device=states.device)
-        others = torch.zeros(len(states), device=states.device)  # sum of the other terms, divided by the largest term
+        # The sum of all terms except the largest, divided by the largest term.
+        others = torch.zeros(len(states), device=states.device)
         values = torch.zeros(len(tokens), device=states.device)
         for start in range(0, self.vocabulary(states), size):
             logits = self.slice(states, start, start + size).float()

@@ -1,4 +1,4 @@
-"""Forms of items: one module per form, discovered in this package and in entry points `tiltmeter.forms`.
+"""Forms of items: one module per form, in this package or from entry points of the group `tiltmeter.forms`.
 
 >>> list(get_forms())[:5]
 ['association', 'gendered-pairs', 'geneval', 'gest', 'multiple-choice']
@@ -39,7 +39,7 @@ def get_forms() -> dict[str, Form[Any]]:
 
 @cache
 def list_hidden_attributes() -> frozenset[str]:
-    """Return the attributes that only serve as factors of intervals (such as words); outputs do not show them."""
+    """Return the names of the attributes, such as words, that only intervals use; outputs do not show them."""
     return frozenset(name for form in get_forms().values() for name in form.hidden)
 
 

@@ -5,8 +5,8 @@
 
 In JSONL, `candidates` is an object with a key for each role; `Form.read` expects a list of objects with a key `role`.
 
-With `"whole": true`, the candidates of an intrasentence item are complete sentences, which may differ from the context
-with a word filled in. Translations need `"whole"` if each sentence was translated separately.
+With `"whole": true`, the candidates of an intrasentence item are complete sentences, which need not be the context
+with a word in place of BLANK. Translations need `"whole"` if each sentence was translated separately.
 """
 
 import re
@@ -263,8 +263,8 @@ def _format_for_display(item: AssociationItem) -> ItemText:
 def get_attributes(item: AssociationItem) -> dict[str, Any]:
     """Return the columns that an item adds to the score table.
 
-    `length_difference` is the length of the stereotype minus the length of the anti-stereotype, in characters. The two
-    words are empty for intersentence items.
+    `length_difference` is the length of the stereotype minus the length of the anti-stereotype, in characters.
+    `stereotype_word` and `anti_stereotype_word` are empty for intersentence items.
     """
     lengths = {candidate.role: len(candidate.text) for candidate in item.candidates}
     words = {candidate.role: fold_case(candidate.word.strip()) for candidate in item.candidates}

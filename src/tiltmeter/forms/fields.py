@@ -32,7 +32,10 @@ class Fields:
         return self.get_nested_text(self.values, key, key)
 
     def get_nested_text(self, values: Mapping[str, object], key: str, field: str) -> str:
-        """Return the text at `key` of a nested object, like `text`; problems name the field `field`."""
+        """Return the text at `key` in `values`; if it is missing or invalid, add a problem and return an empty string.
+
+        `values` may be a nested object. `field` is the name of the field in the problem.
+        """
         if key not in values:
             self.note("missing-field", field, f"{key} is missing")
             return ""

@@ -35,7 +35,7 @@ class ItemText:
 
 
 class UniqueValue(NamedTuple):
-    """A value that must be unique per file and language; `code` is the code of the finding for a duplicate."""
+    """A value that must be unique per file and language; a duplicate gives a validation finding with this `code`."""
 
     code: str
     field: str
@@ -45,7 +45,7 @@ class UniqueValue(NamedTuple):
 class SharedValue(NamedTuple):
     """A value that must be equal for all items with the same `key`, per file and language.
 
-    `code` is the code of the finding for a different value.
+    An item with a different value gives a validation finding with this `code`.
     """
 
     code: str
@@ -110,11 +110,11 @@ class Form(Generic[I]):
     # attributes with the labels of the factor. Intervals account for factors; `--fixed words` limits the claim to the
     # words in the data.
     factors: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    # Attributes that are factors only; reports do not show them or filter by them.
+    # Attributes that are used only as factors; reports do not show them or filter by them.
     hidden: tuple[str, ...] = ()
     # For each attribute, the names of its values in reports.
     value_names: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    # If a data set defines the values of an attribute: maps this attribute to the attribute with the values' names.
+    # Maps an attribute, such as the number of a stereotype, to the attribute in which data sets can name its values.
     name_attributes: Mapping[str, str] = field(default_factory=dict)
     # For display: `shown` returns the texts of an item; `heading` returns its heading without part, language and id.
     shown: Callable[[I], ItemText]
@@ -138,7 +138,10 @@ class Form(Generic[I]):
         return part in self.parts and self.part_of(item) in (None, part)
 
     def compute_match_score(self, keys: Iterable[str]) -> int | None:
-        """Return the number of known keys minus that of missing required keys; None if there is no distinctive key."""
+        """Return a score of how well the keys of a JSONL line match this form; None if no key is distinctive.
+
+        The score is the number of these keys that the form knows, minus the number of required keys that are missing.
+        """
         present = set(keys)
         if not present & set(self.distinctive):
             return None

@@ -7,7 +7,7 @@ import re
 from typing import NamedTuple
 
 SENTENCE = "{sentence}"
-# The name of the benchmark part for items with frames.
+# The name of the benchmark part for items with frames (texts that quote a sentence).
 FRAME = "frame"
 BAD_FRAME = {
     "bad-frame": "only one of two frames, a frame without {sentence}, or two frames without a distinguishing word"

@@ -174,7 +174,7 @@ def read_stereotype(fields: Fields) -> int | None:
 
 
 def has_family_words(sentence: str) -> bool:
-    """Return whether an English sentence contains one of the family words.
+    """Return whether an English sentence contains one of the words for the topic "family" (`FAMILY_WORDS`).
 
     >>> has_family_words("I cooked for the whole family.")
     True

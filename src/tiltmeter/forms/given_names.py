@@ -1,6 +1,6 @@
 """Frequent given names of one gender, per language, from `names/xx.toml` (xx is a language code).
 
-Names at the same index correspond to each other in all languages.
+In a translation, a name is replaced by the name at the same index in the list of the target language.
 """
 
 import tomllib

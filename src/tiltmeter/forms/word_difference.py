@@ -29,7 +29,7 @@ class WordDifference:
 
 
 def compute_word_difference(first: str, second: str) -> WordDifference:
-    """Count shared and changed words of two texts; the longer side of a changed span determines its number of words.
+    """Count shared and changed words of two texts; where they differ, the longer of the two parts is counted.
 
     In long repetitive texts, all words between the first and the last difference count as changed.
 
@@ -52,7 +52,7 @@ def compute_word_difference(first: str, second: str) -> WordDifference:
 
 
 def find_swapped_words(first: str, second: str) -> tuple[str, str]:
-    """Return two strings with the words, in lower case, that each text has instead of the words of the other text.
+    """Align two texts by words; return the differing words of the first text and of the second text, in lower case.
 
     >>> find_swapped_words("My aunt knits a scarf.", "My uncle knits a scarf.")
     ('aunt', 'uncle')

@@ -48,7 +48,8 @@ class AuxiliaryGrammar:
     """Infinitives of any verb."""
 
     infinitives: frozenset[str] = frozenset()
-    """Forms of the infinitive "to be". Its adjective describes the speaker if the clause has a first-person verb."""
+    """Forms of the infinitive "to be". An adjective with such a form describes the speaker if the clause has
+    a first-person verb."""
 
     openers: frozenset[str] = frozenset()
     """Words that start a new clause without a comma before them."""
@@ -79,11 +80,11 @@ class AuxiliaryGrammar:
     `demonstratives_with` (forms of "be"): *to bi bil dober načrt*."""
 
     not_shared: frozenset[str] = frozenset()
-    """Words such as "me". In a clause with such a word, a shared auxiliary is not in the first person. After a clause
-    with such a word, a *that*-clause has a new subject."""
+    """Words such as "me". In a clause with such a word, the subject of an auxiliary in `shared_auxiliaries` is not the
+    speaker. After a clause with such a word, a *that*-clause has a new subject."""
 
     not_subject_after: frozenset[str] = frozenset()
-    """Words after which "I" or an agreeing word is not the subject: *than I*, *in myself*."""
+    """Words such as "than" and "in". After such a word, "I" or "myself" is not the subject: *than I*, *in myself*."""
 
     def find_cues(self, sentence: Sequence[str]) -> Iterator[Cue]:
         """Yield the cues (words that mark the speaker's gender) of a sentence, clause by clause."""
@@ -176,7 +177,7 @@ class AuxiliaryGrammar:
         return self.predicates.has_other_subject(clause, verb, predicate, self.other_subjects)
 
     def _has_noun_subject(self, clause: Clause, position: int, participle: tuple[int, Gender]) -> bool:
-        """Return whether the subject of the shared auxiliary is a noun at the clause's start: *sosed bi bil vesel*."""
+        """Return whether a noun at the clause's start is the subject of the auxiliary, as in *sosed bi bil vesel*."""
         participle_position, gender = participle
         opening = clause.sentence[clause.start]
         if opening in self.demonstratives:
@@ -186,7 +187,7 @@ class AuxiliaryGrammar:
         return position == clause.start + 1 and self._is_noun(opening, gender)
 
     def _follows_noun(self, clause: Clause, position: int) -> bool:
-        """Return whether the agreeing word follows its subject, a noun at the clause's start: *dcera ráda čte*."""
+        """Return whether the word at `position` agrees with a noun before it, as *ráda* in *dcera ráda čte*."""
         gender = self.agreeing[clause.sentence[position]]
         return position == clause.start + 1 and self._is_noun(clause.sentence[clause.start], gender)
 

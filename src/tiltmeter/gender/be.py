@@ -26,7 +26,7 @@ LIGHT_WORDS = parse_words(
     учора сёння неяк нарэшце вельмі толькі нават"""
 )
 
-# Masculine past forms without -ў: дапамог, прынёс, прывык. Their feminine forms are regular.
+# Prefixes and roots of masculine past forms without -ў: дапамог, прынёс, прывык. Their feminine forms are regular.
 _PREFIX = "(?:па|з|вы|пера|пры|пра|за|на|ад|у|ў|уз|ўз|да|аб|пад|раз|с|а){0,2}"
 _ROOT = (
     "мог|нёс|вёз|лез|рос|рас|бег|лёг|сцярог|бярог|пёк|цёк|вык|нік|мёрз|мерз|мёр|мок|сяг|цёр|цер|глух|слеп|ціх|моўк|прог|"

@@ -1,7 +1,7 @@
 """Detection of the speaker's gender in a dependency parse with Universal Dependencies features.
 
-The first-person words are the pronoun as subject, auxiliaries and copulas. The gender is marked on the head of such a
-word, or on another auxiliary of this head. The parse is a CoNLL-U file from any parser.
+A subject pronoun, auxiliary or copula in the first person refers to the speaker. The gender is marked on the head of
+this word, or on another auxiliary of the same head. The parse is a CoNLL-U file from any parser.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -74,7 +74,7 @@ def read_conllu(lines: Iterable[str], name: str) -> Iterator[ParsedSentence]:
             if word:
                 if word.id != len(words) + 1:
                     raise DataError(
-                        f"{name}, line {number}: word {word.id} follows word {len(words)}; number words from 1."
+                        f"{name}, line {number}: word {word.id} follows word {len(words)}; number the words from 1."
                     )
                 words.append(word)
         elif words:
@@ -144,7 +144,7 @@ def _parse_word(line: str, location: str) -> ParsedWord | None:
     if len(columns) != _COLUMNS:
         raise DataError(f"{location}: the line has {len(columns)} columns separated by tabs instead of {_COLUMNS}.")
     if "-" in columns[0] or "." in columns[0]:
-        return None  # the line is an empty node, or a multiword token, whose words are on the next lines
+        return None  # skip empty nodes, and multiword tokens, whose words are on the next lines
     identifier, form, lemma, upos, _, features, head, relation = columns[:8]
     if not identifier.isdecimal() or not head.isdecimal():
         raise DataError(f"{location}: the id {identifier!r} and the head {head!r} must be numbers.")

@@ -83,7 +83,7 @@ GRAMMAR = AuxiliaryGrammar(
     openers=parse_words(
         """da jer kad kada ako koji koja koje kojeg kojoj kojem kojima što dok iako gdje gde kako čim ali nego pa"""
     ),
-    # Masculine *sam* ("alone") is spelt like the auxiliary *sam* ("am").
+    # Masculine *sam* ("alone") is spelt like the auxiliary *sam* ("am"); `_is_adjective` distinguishes the two.
     agreeing=map_genders("sam", "sama"),
     pronouns=parse_words("ja"),
     other_subjects=parse_words(

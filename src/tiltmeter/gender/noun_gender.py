@@ -33,7 +33,7 @@ from tiltmeter.errors import UsageError
 # The order in which genders are tested. Feminine is first, because many feminine forms are a masculine form with a
 # suffix.
 GENDERS = ("feminine", "masculine", "neutral")
-# The default of `reach`: a determiner is directly before its noun, or one adjective is between them.
+# The default of `reach`, the maximum distance of a determiner from its noun: one adjective may be between the two.
 _REACH = 2
 
 # The reason why a language has no rules. Languages that are not listed here have no rules because there were no

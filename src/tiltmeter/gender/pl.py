@@ -22,14 +22,14 @@ PAST = build_ending_rule(
     masculine_words=parse_words("powinienem winienem powinienbym"),
     feminine_words=parse_words("powinnam winnam powinnabym"),
     exceptions=parse_words(
-        # nouns in -ł and -ło in the instrumental
+        # Nouns in -ł and -ło, whose instrumental looks like a past verb.
         """stołem zespołem kościołem żywiołem aniołem wołem artykułem tytułem szczegółem ogółem mułem tyłem pyłem
         węzłem pomysłem umysłem przemysłem zmysłem materiałem kapitałem kanałem generałem oryginałem potencjałem
         szałem zapałem kawałem upałem sygnałem działem udziałem podziałem rozdziałem wydziałem przedziałem ciałem
         dziełem krzesłem hasłem źródłem światłem masłem mydłem szkłem tłem złem kołem czołem dołem gardłem skrzydłem
         pudłem rzemiosłem popiołem diabłem osłem orłem kotłem ideałem strzałem finałem rytuałem wałem protokołem
         kryształem dzięciołem zawałem"""
-        # present-tense verbs in -łam
+        # Present-tense verbs in -łam, which look like past verbs.
         """ działam oddziałam wysyłam przesyłam posyłam nasyłam odsyłam zsyłam dosyłam rozsyłam wołam zwołam powołam
         odwołam przywołam wywołam pałam kłam złam załam"""
     ),
@@ -86,12 +86,13 @@ PREDICATES = PredicateAdjectives(
 )
 
 COPULAS = parse_words("jestem będę bywam")
-FEELING = parse_words("czuję poczuję")  # these verbs count only with "się"
+# Forms of "feel", which take a predicate adjective only with "się": *czuję się zmęczony*.
+FEELING = parse_words("czuję poczuję")
 FIRST_PERSON = re.compile("ę$|[aei]m$")
 
 AGREEING = map_genders("sam", "sama")
 
-# After these words, an agreeing word is not the subject: "the same", "than I myself", "in myself".
+# After these words, *sam* and *sama* are not the subject: "the same", "than I myself", "in myself".
 NOT_SUBJECT_AFTER = parse_words("ten ta taki taka tym tej siebie sobie sobą niż jak jako")
 
 OTHER_SUBJECTS = parse_words(

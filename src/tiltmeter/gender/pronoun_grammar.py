@@ -44,7 +44,7 @@ class PronounGrammar:
     """Words that show that the subject of the clause is not the speaker."""
 
     not_subject_after: frozenset[str]
-    """Words after which я or an agreeing word is not the subject: *than I*, *at one*."""
+    """Words such as "than" and "at". After such a word, "I" or "one" is not the subject: *than I*, *at one*."""
 
     infinitive_endings: tuple[str, ...]
     oblique_endings: tuple[str, ...]
@@ -83,7 +83,7 @@ class PronounGrammar:
                 excluded = clause.get_word_before(position) in self.not_subject_after
                 if sentence[position] == _I:
                     if excluded and position == clause.end - 1:
-                        continue  # this я is not a subject ("than I"); a later verb makes it one ("than I thought")
+                        continue  # "than I": я is not a subject, unless a verb follows ("than I thought")
                     cue = self._find_subject_cue(clause, position)
                     if cue is None and position == clause.end - 1 and index + 2 < len(all_clauses):
                         # "I, as always, was late": the predicate is in the clause after the parenthesis.
@@ -118,7 +118,7 @@ class PronounGrammar:
             return None
         between = clause.sentence[pronoun + 1 : position]
         if word in self.ambiguous and any(self.first_person.search(near) for near in between):
-            return None  # "I do my дела": the verb is the present form "do", and дела is a noun
+            return None  # in "I do my дела", the verb is the present form "do", so дела is a noun
         if self.predicates.has_other_subject(clause, pronoun, (position, gender), self.other_subjects):
             return None
         return gender
@@ -162,7 +162,7 @@ class PronounGrammar:
         return False
 
     def _find_other_cue(self, clause: Clause, position: int) -> Cue | None:
-        """Return the cue of the agreeing word or copula at index `position`, if the clause is about the speaker."""
+        """Return the cue of an agreeing word or a copula at index `position`, if the clause is about the speaker."""
         word = clause.sentence[position]
         if word not in self.agreeing and word not in self.copulas:
             return None

@@ -26,7 +26,7 @@ LIGHT_WORDS = parse_words(
     вчера сегодня как-то затем наконец очень только даже"""
 )
 
-# Masculine past forms without -л: помог, принёс, привык. Their feminine forms are regular.
+# Prefixes and roots of masculine past forms without -л: помог, принёс, привык. Their feminine forms are regular.
 _PREFIX = "(?:по|с|вы|пере|при|про|за|на|от|у|в|до|о|об|под|раз|из|ис|вз|воз|вс|пре|недо){0,2}"
 _ROOT = (
     "мог|нёс|нес|вёз|вез|полз|лез|рос|грёб|скрёб|стерёг|стерег|берёг|берег|лёг|лег|пёк|пек|тёк|тек|влёк|влек|небрёг|"

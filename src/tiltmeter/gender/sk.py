@@ -20,8 +20,8 @@ FUNCTION_WORDS = parse_words(
 _LONG = "(?:[áéíóúýôĺŕ]|i[aeu])"
 _CONSONANTS = "[^aeiouyáéíóúýäô]"
 
-# After a long syllable, the ending of an adjective is short (krásny, krásna). Comparatives and participles mark the
-# gender too.
+# After a long syllable, the ending of an adjective is short (krásny, krásna). Comparatives and participles are
+# included, because they also mark the gender.
 ADJECTIVE = build_ending_rule(
     rf"ý|{_LONG}{_CONSONANTS}*[nlrvtmpbd]y|(?:[uú]|ia)ci|ší",
     rf"(?<!i)á|{_LONG}{_CONSONANTS}*[nlrvmpb]a|(?:[uú]|ia)ca|šia",

@@ -30,7 +30,8 @@ class StanzaGenderFinder:
     def find_speaker_gender(self, text: str) -> SpeakerGender:
         """Return the speaker's gender from the first sentence of `text` that marks it; otherwise the gender is None."""
         if self.language == "sr":
-            text = transliterate_to_latin(normalise_text(text))  # the model was trained on texts in Latin script
+            # Stanza's Serbian model was trained on texts in Latin script.
+            text = transliterate_to_latin(normalise_text(text))
         for sentence in self._pipeline(text).sentences:
             speaker = find_conllu_gender([_convert_word(word) for word in sentence.words], explain=True)
             if speaker.gender:

@@ -33,7 +33,7 @@ _IV = (
     "слаб|худн|(?:^|з|у|в|зу)м|відпов|см)ів"
 )
 
-# Masculine past forms without -в: допоміг, приніс, звик. Their feminine forms are regular.
+# Prefixes and roots of masculine past forms without -в: допоміг, приніс, звик. Their feminine forms are regular.
 _PREFIX = "(?:по|з|зо|ви|пере|при|про|за|на|від|у|в|до|об|під|роз|с|о|зне){0,2}"
 _ROOT = (
     "міг|ліг|ріс|ніс|віз|біг|пік|тік|сік|стеріг|беріг|тяг|вик|ник|мерз|мок|мер|тер|сяг|стиг|сліп|глух|тих|мовк|ліз|гріб|"

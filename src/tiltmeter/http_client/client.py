@@ -52,10 +52,10 @@ class Client:
 
     `key` is sent as a bearer token. The key, the login and query of the address, and all `secrets` are removed from
     error messages. `per_minute` is the maximum number of requests per minute; None means no limit. `excused` is called
-    with the status and content of each rejected request; if it returns a reply, this reply is used and no error is
-    raised. `service` is the name of the server in messages. `hints` maps HTTP statuses to remedies, and `resume` is the
-    remedy after repeated failures. `headers` are sent with every request. `transport` is a function that sends the
-    requests instead of HTTP; then no address is needed.
+    with the status and content of each response that rejects a request; if it returns a reply, this reply is used and
+    no error is raised. `service` is the name of the server in messages. `hints` maps HTTP statuses to remedies, and
+    `resume` is the remedy after repeated failures. `headers` are sent with every request. `transport` is a function
+    that sends the requests instead of HTTP; then no address is needed.
     """
 
     address: str
@@ -113,7 +113,7 @@ class Client:
         def work() -> None:
             try:
                 asyncio.run(self._send_all(requests, done, stopped))
-            except BaseException as error:  # it is raised again in the calling thread
+            except BaseException as error:  # the error is raised again in the calling thread
                 done.put(_find_first_error(error))
             else:
                 done.put(None)
@@ -216,7 +216,7 @@ class Client:
                 raise ModelError(f"{self.label} does not answer with JSON; check the address.") from error
         status = response.status_code
         if is_transient(status):
-            reason = f"it answers {status} {_find_message(response)}"
+            reason = f"the response was {status} {_find_message(response)}"
             raise TransientError(reason, parse_retry_after(response.headers.get("Retry-After")))
         if (excuse := self.excused(status, _parse_content(response))) is not None:
             return excuse

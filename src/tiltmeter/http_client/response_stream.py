@@ -61,7 +61,7 @@ def _send(http: httpx2.Client, url: str, headers: Mapping[str, str]) -> httpx2.R
         if not response.has_redirect_location:
             if is_transient(response.status_code):
                 after = parse_retry_after(response.headers.get("Retry-After"))
-                raise TransientError(f"it answers {describe_status(response)}", after)
+                raise TransientError(f"the response was {describe_status(response)}", after)
             raise StatusError(response)
         following = resolve_redirect(target, response.headers["Location"])
         login = login if following.origin == target.origin else {}

@@ -82,7 +82,7 @@ class Retries:
             failed: TransientError | None = error
 
         async def attempt() -> Result:
-            # For the first attempt, raise the error of the attempt above.
+            # The first call by tenacity stands for the attempt that was made above, so raise the error of that attempt.
             nonlocal failed
             if failed is not None:
                 failure, failed = failed, None

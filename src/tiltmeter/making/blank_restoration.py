@@ -1,4 +1,4 @@
-"""Restore BLANK in a translated context that has lost it.
+"""Restore BLANK (the gap for a candidate word) in a translated context that has lost BLANK.
 
 The position of BLANK is found in the translations of the filled contexts (the context with a candidate word filled in).
 """
@@ -39,7 +39,8 @@ def restore_blank(
     'El cocinero era BLANK hoy.'
     """
     candidates = [_restore_by_word(filled[field], word, wanted) for field, word in alone.items() if field in filled]
-    if wanted == 1:  # _restore_by_difference and _restore_by_position find only one blank
+    # _restore_by_difference and _restore_by_position find only one blank.
+    if wanted == 1:
         by_difference = [_restore_by_difference(one, other) for one, other in combinations(filled.values(), 2)]
         candidates = by_difference + candidates
         candidates += [

@@ -57,11 +57,11 @@ class Draft:
 
 @dataclass(frozen=True, slots=True)
 class RepairFinding:
-    """A change or a problem that a repair step found in one text. The best proposal comes first.
+    """A change or a problem that a repair step found in one text.
 
-    The first proposal of a `changed` finding is the new text. An `open` finding has no proposals. `rule` is the name of
-    the repair step or of the language's rule. `reason` is a sentence for the reviewer. `before` is the text in which
-    the step found the problem.
+    `before` is the text in which the step found the problem. `proposals` are possible new texts, best first. The first
+    proposal of a `changed` finding is the new text. An `open` finding has no proposals. `rule` is the name of the
+    repair step or of the language's rule. `reason` is a sentence for the reviewer.
     """
 
     item: str

@@ -95,9 +95,10 @@ class WrittenItemMaker:
     form: Form[Any]
 
     def list_texts_to_translate(self, item: Item) -> list[TextToTranslate]:
-        """Return the texts that people wrote; a GEST sentence also gets an empty translation."""
+        """Return the texts that people wrote; for a GEST sentence, also an empty text in the field `translation`."""
         texts = dict(self.form.texts(item))
-        if not texts.keys() <= set(self.form.keys):  # some nested texts are derived from other texts
+        # In nested items, some texts are derived from other texts. Only the translatable texts were written by people.
+        if not texts.keys() <= set(self.form.keys):
             texts = self.form.translatable(item)
         if self.form.name == "gest":
             texts[TRANSLATION] = ""

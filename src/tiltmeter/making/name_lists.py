@@ -94,7 +94,11 @@ def find_unlisted_names(one: str, other: str, language: str) -> list[str]:
 
 
 def find_name_errors(draft: Draft) -> Iterator[RepairFinding]:
-    """Find names of the source's list in a translation, which are replaced, and missing or additional listed names."""
+    """Find wrong names in the translations of a draft.
+
+    Names from the list of the source language are replaced by the names at the same places in the list of the target
+    language. Missing names, and additional names from the list, are problems for a reviewer.
+    """
     source, target = require_name_list(draft.source_language), require_name_list(draft.language)
     to_target = dict(zip(source.names, target.names, strict=False))
     for field, text in draft.texts.items():

@@ -25,7 +25,7 @@ Outcome = Literal["kept", "respelled", "merged", "attached", "doubled", "lost"]
 SURE: tuple[Outcome, ...] = ("kept", "respelled", "merged")
 USABLE: tuple[Outcome, ...] = (*SURE, "attached")
 
-# Brackets and marks that can belong to a token. Quotation marks are not included: they belong to the sentence.
+# Brackets and marks that can belong to the token of a placeholder. Quotation marks belong to the sentence.
 _WRAPPER = r"[{}\[\]()<>#/【】「」]"
 _FULL_WIDTH = {code + 0xFEE0: code for code in range(ord("!"), ord("~") + 1)}
 _SPLIT_LETTERS = r"[\s\-_.·]{0,2}"

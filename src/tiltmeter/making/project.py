@@ -191,7 +191,8 @@ def write_project(
     create_folder(folder)
     with lock_project(folder):
         validate_new_folder(folder)
-        for leftover in folder.glob(f"{DATABASE}*"):  # an interrupted `write_project` leaves these files
+        # Delete the files that an interrupted `write_project` has left.
+        for leftover in folder.glob(f"{DATABASE}*"):
             leftover.unlink()
         store = ProjectStore(folder / DATABASE)
         with store.begin_transaction():

@@ -19,7 +19,8 @@ def archive_project(folder: Path, out: Path) -> None:
         raise UsageError(f"{folder} is not a project: it has no {SETTINGS}.")
     if not (folder / DATABASE).is_file():
         raise UsageError(f"{folder} has no {DATABASE} with the items and decisions; restore it from a backup.")
-    ProjectStore(folder / DATABASE).close()  # raises an error if the database is damaged
+    # Opening the database raises an error if it is damaged.
+    ProjectStore(folder / DATABASE).close()
     name = folder.resolve().name
     with create_temporary_folder() as temporary, write_atomically(out) as part:
         database = temporary / DATABASE

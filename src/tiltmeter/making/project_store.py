@@ -177,7 +177,7 @@ class ProjectStore(ReviewTables, RatingTables):
     """The database of a project. Methods that write must be called inside `begin_transaction()`."""
 
     def __init__(self, path: Path) -> None:
-        # FULL: every commit is synced to disk, because the decisions of people must not be lost.
+        # With `synchronous="FULL"`, every commit is synced to disk, because the decisions of people must not be lost.
         super().__init__(
             str(path),
             _SCHEMA + REVIEW_SCHEMA + RATING_SCHEMA,
@@ -199,7 +199,7 @@ class ProjectStore(ReviewTables, RatingTables):
         """Whether the database is empty: no settings, no items and no completed steps."""
         return not self.get_remembered() and not self.items(dropped=None) and not self.count_steps()
 
-    # Items
+    # Methods for items
 
     def add_items(self, items: Iterable[ProjectItem]) -> None:
         """Add source items after the items that are already stored."""
@@ -266,7 +266,7 @@ class ProjectStore(ReviewTables, RatingTables):
         )
         self._log(item, "item", "", "dropped", "", step, by, why)
 
-    # Texts
+    # Methods for texts and their history
 
     def texts(self, role: TextRole, item: str | None = None) -> dict[str, dict[str, str]]:
         """Return a dictionary from item id to field to text: the texts in this role of one item (None: all items)."""
@@ -302,7 +302,7 @@ class ProjectStore(ReviewTables, RatingTables):
             [item, role, field, before, after, step, by, why, get_timestamp()],
         )
 
-    # Attempts with placeholders
+    # Methods for attempts (translations with a placeholder)
 
     def add_attempt(
         self, item: str, field: str, system: str, placeholder: str, received: str, outcome: str, *, used: bool
@@ -320,15 +320,18 @@ class ProjectStore(ReviewTables, RatingTables):
         )
 
     def clear_attempts(self, item: str) -> None:
-        """Delete the stored attempts of an item, because the item is translated again."""
+        """Delete the attempts (translations with placeholders) of an item before the item is translated again."""
         self._db.execute("DELETE FROM attempts WHERE item = ?", [item])
 
     def blanks(self) -> Counter[tuple[str, str]]:
-        """Return the number of contexts for each pair of placeholder and outcome; only used attempts are counted."""
+        """Return the number of contexts for each pair of placeholder and outcome.
+
+        Of the attempts to translate a context, only the one from which the current text comes is counted.
+        """
         query = "SELECT placeholder, outcome FROM attempts WHERE used"
         return Counter((placeholder, outcome) for placeholder, outcome in self._db.execute(query))
 
-    # Findings
+    # Methods for findings
 
     def replace_findings(self, item: str, step: Step, findings: Iterable[RepairFinding]) -> None:
         """Store the findings of a step about an item.
@@ -397,7 +400,7 @@ class ProjectStore(ReviewTables, RatingTables):
         rows = self._db.execute(query, [] if item is None else [item])
         return {(item, code): (by, why) for item, code, by, why in rows}
 
-    # Steps
+    # Methods for completed steps
 
     def add_step(self, step: Step, facts: Mapping[str, Any], counts: Mapping[tuple[str, str, str], int]) -> None:
         """Store a completed step. `facts` describe its work.

@@ -118,7 +118,7 @@ def _require_reason(why: str, item: str) -> None:
 
 
 def write_problems(project: Project, path: Path) -> int:
-    """Write the problems of source items to a CSV file with empty columns for corrections; return their number.
+    """Write the problems of source items to a CSV file with empty columns for corrections; return how many they are.
 
     People fill in the columns `action`, `text` and `reason`, and `apply_corrections` reads the file.
     """

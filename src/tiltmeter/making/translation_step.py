@@ -82,7 +82,7 @@ def estimate_volume(
 ) -> TranslationVolume:
     """Return the number of texts and characters to translate, for all untranslated items or for `entries`.
 
-    A context with a blank counts once, although it may be sent several times.
+    A context with a blank counts once, although it may be sent several times, with different placeholders.
     """
     entries = project.store.items("source") if entries is None else entries
     form = get_form(project.settings.form)
@@ -155,7 +155,7 @@ def _translate_items(
     if aligner is not None:
         _restore_by_alignment(project, aligner, summary)
     summary.seconds = time.monotonic() - began
-    # If the step was interrupted after its last batch, no item is left to translate, but the step was not recorded.
+    # Record the step also if no item was left to translate: an earlier run may have been interrupted before recording.
     if entries or work.earlier.items or not any(record.step == _STEP for record in project.store.steps()):
         complete_step(project, _STEP, work.sum_unrecorded().facts())
     return summary
@@ -293,7 +293,8 @@ def _add_attempt(blanked: _BlankedContext, placeholder: Placeholder, translation
     """
     found = placeholder.find(translation, blanked.text.count(BLANK))
     if found.outcome == "attached" and re.search(rf"\w{BLANK}|{BLANK}\w", blanked.text):
-        found = PlaceholderMatch(found.text, "kept")  # letters are attached to the blank in the source too
+        # Letters are attached to the blank in the source text too, so this is not a fault of the translation.
+        found = PlaceholderMatch(found.text, "kept")
     ranks: list[str] = [*USABLE, "doubled", "lost"]
     attempts = (*blanked.attempts, (placeholder.name, translation, found.outcome))
     if blanked.best is not None and ranks.index(found.outcome) >= ranks.index(blanked.best.outcome):
@@ -358,7 +359,10 @@ def _write_translations(
 def _settle_context(
     item: str, text: TextToTranslate, context: _BlankedContext, restored: str | None, summary: TranslationSummary
 ) -> tuple[str, str, list[RepairFinding]]:
-    """Return the translated context, a text that says how the blank was kept, and findings if this is uncertain."""
+    """Return the translated context, how its blank was kept, and a finding if the position of the blank is uncertain.
+
+    How the blank was kept is a short text for the history of the item, such as "kept letters".
+    """
     best = context.best
     if best is not None and best.outcome in USABLE:
         summary.blanks[best.outcome] += 1

@@ -70,7 +70,7 @@ def is_measure_module(name: str) -> bool:
 
 
 def collect_notes(name: str, scores: pd.DataFrame) -> list[str]:
-    """Return the notes of a measure module on a table of scores, such as undefined measures; a note is a sentence."""
+    """Return the sentences of a measure module about a table of scores, for example that a measure is not defined."""
     notes: Callable[[pd.DataFrame], list[str]] | None = getattr(get_measure_module(name), "notes", None)
     return notes(scores) if notes else []
 

@@ -149,7 +149,7 @@ ICAT = Measure(
     items=(ItemValues(ROLES, _stack_lms_ss, pieces=_compute_icat_pieces, factors=FACTORS),),
 )
 MACRO = Measure(
-    "ICAT macro", "the mean of the ICATs of target terms or bias types; chance lowers it if each has few items"
+    "ICAT macro", "the mean of the ICATs of target terms or bias types; chance lowers the ICAT of those with few items"
 )
 MICRO = Measure(
     "ICAT micro", "the ICAT of the mean LMS and mean SS over target terms or bias types", ideal=100.0, bounds=PERCENT
@@ -387,15 +387,16 @@ def estimate_icat_interval(lms: Floats, ss: Floats, factors: Factors | None = No
     """Estimate the interval of ICAT from the LMS and SS of each item or of each target term."""
     sense, preference = Share.from_values(lms, factors), Share.from_values(ss, factors)
     if not sense.standard_error.value or not preference.standard_error.value:
-        # The delta method needs variance in LMS and SS; if one has none, the ends of the two intervals are combined.
+        # The delta method needs variance in LMS and in SS. If one of these two has no variance, the interval of ICAT is
+        # computed from the ends of the intervals of LMS and SS.
         (lms_low, lms_high), (ss_low, ss_high) = sense.interval(), preference.interval()
         low = min(lms_low * ss_low, lms_low * (100 - ss_high)) / 50
         return low, min(lms_high * ss_high / 50, lms_high * (100 - ss_low) / 50, lms_high)
     mean_lms, mean_ss, n = sense.value, preference.value, len(lms)
     towards, against = _compute_icat_sides(mean_lms, mean_ss)
     by_sense, by_preference = (lms - mean_lms) / n, mean_lms * (ss - mean_ss) / 50 / n
-    # Delta method. Each of the two functions is between 0 and 200. Near these bounds, Student's t intervals of few
-    # items would be too narrow, so the intervals of `Share` are used.
+    # Delta method. Each of the two functions whose minimum is ICAT is between 0 and 200. Near these bounds, Student's t
+    # intervals of few items would be too narrow, so the intervals of `Share` are used.
     pieces = [
         Share(float(towards), compute_standard_error(by_sense * mean_ss / 50 + by_preference, factors), n, 200.0),
         Share(

@@ -39,11 +39,11 @@ def estimate_position_effect(places: Floats, factors: Factors | None) -> tuple[f
 def estimate_fixed_gap(
     values: Floats, stereotypes: Labels, sides: Labels | None = None, factors: Factors | None = None
 ) -> Mean | WeightedShares:
-    """Estimate the mean of stereotypes about men minus that of stereotypes about women, for fixed stereotypes.
+    """Estimate the mean over stereotypes about men minus the mean over those about women, for fixed stereotypes.
 
     Only the sentences within stereotypes are a sample. If a stereotype has only one sentence, the sentences are treated
-    as samples within the two sides. If there is no variance within stereotypes, the interval depends only on the number
-    of sentences.
+    as samples within the two sides (men, women). If there is no variance within stereotypes, the interval depends only
+    on the number of sentences.
     """
     weights = weigh_by_stereotype(stereotypes, sides)
     sizes = pd.Series(stereotypes).value_counts()
@@ -65,9 +65,9 @@ def estimate_fixed_gap(
 
 
 def estimate_random_gap(values: Floats, stereotypes: Labels, sides: Labels | None = None) -> Mean | None:
-    """Estimate the mean of stereotypes about men minus that of stereotypes about women, as random samples.
+    """Estimate the mean over stereotypes about men minus the mean over those about women, for other stereotypes too.
 
-    Return None if there are too few stereotypes or if they do not vary.
+    The stereotypes are treated as a random sample. Return None if there are too few or if their values do not vary.
     """
     means = pd.Series(values).groupby(stereotypes).mean()
     known = find_stereotype_sides(stereotypes, sides)

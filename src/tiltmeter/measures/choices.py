@@ -144,7 +144,7 @@ def measure(
 
 
 def notes(scores: pd.DataFrame) -> list[str]:
-    """Return a sentence for each model and data set whose gap is undefined: all stereotypes are of one side."""
+    """Return a sentence for each model and data set whose gap is undefined: all stereotypes are about one gender."""
     return describe_one_sided_data(scores[scores["role"] == MASCULINE_PREFERENCE], GAP.name)
 
 
@@ -246,7 +246,7 @@ class _Group:
         )
 
     def build_order_records(self) -> Iterator[Record]:
-        """Yield the record of the order effect: a position effect with two places, the first and the second side."""
+        """Yield the record of the order effect: the position effect among stereotype and anti-stereotype only."""
         if SHOWN_FIRST in self.items.roles:
             first = self.items.roles[SHOWN_FIRST].to_numpy(dtype=float)
             yield from self._build_effect_records(ORDER, np.column_stack([first, 1 - first]), np.isfinite(first))
@@ -271,7 +271,7 @@ class _Group:
         sides = labels["side"].to_numpy(dtype=object) if "side" in labels else None
         kept = np.isfinite(given)
         if len(set(find_stereotype_sides(strata[kept], None if sides is None else sides[kept]).values())) < 2:
-            return  # a data set, or the sample of --limit, may have stereotypes of only one side
+            return  # without stereotypes about both genders, for example in a sample of --limit, there is no gap
         lowest, highest, missing = self._fill_preference(prefix, MASCULINE_PREFERENCE)
         is_male = weigh_by_stereotype(strata, sides) > 0
         cases = (given, np.where(is_male, lowest, highest), np.where(is_male, highest, lowest))
@@ -299,7 +299,7 @@ class _Group:
         yield from GENDER_REFUSALS.records(self.items, estimate, (men, women), len(refused), intervals=self.intervals)
 
     def _build_share_records(self, measure: Measure, values: Floats, filled: _Filled | None = None) -> Iterator[Record]:
-        """Yield the record of the mean of item values; `filled` has the worst cases of each item's missing answers."""
+        """Yield the record of the mean of item values; `filled` has each item's lowest and highest possible value."""
         kept = np.isfinite(values)
         if not kept.any():
             return
@@ -350,7 +350,10 @@ def _estimate_gap(
     strata: Labels,
     sides: Labels | None,
 ) -> Estimate | None:
-    """Estimate a gap from the given answers and, if answers are missing, from the two worst cases too."""
+    """Estimate a gap from the given answers and, if answers are missing, its two worst cases too.
+
+    `cases` has three arrays of item values: from the given answers, with the smallest gap, and with the largest gap.
+    """
     estimates = []
     for values in cases if missing.any() else cases[:1]:
         kept = np.isfinite(values)

@@ -90,11 +90,12 @@ def compute_contrast(
 ) -> Contrast:
     """Compare two arrays of item values, `left` and `right`, with the same items in the same order.
 
-    Each array has a row for each mean in the measure and a column for each item. `labels` are the strata of the items,
-    if the measure is stratified. `sides` are the sides of the strata, if they have sides. `factors` are the factors
-    that items share. If `identical` is true, both arrays come from scores that are equal up to rounding, and the
-    difference is exactly 0. `identical` is ignored if the outcome of an item differs: if a model gives nearly the same
-    score to all candidates, two models can have equal scores up to rounding but prefer different candidates.
+    Each array has a row for each mean that the measure is computed from, and a column for each item. `labels` are the
+    strata of the items, if the measure is stratified. `sides` are the sides of the strata (such as women or men), if
+    the strata have sides. `factors` are the factors that items share. If `identical` is true, both arrays come from
+    scores that are equal up to rounding, and the difference is exactly 0. `identical` is ignored if the outcome of an
+    item differs: if a model gives nearly the same score to all candidates, two models can have equal scores up to
+    rounding but prefer different candidates.
 
     >>> from tiltmeter.measures.measure import list_quantities
     >>> ss = list_quantities(["stereotype", "anti-stereotype"], [])[0]
@@ -176,6 +177,8 @@ def find_disagreements(quantity: Quantity, left: Floats, right: Floats) -> NDArr
 
 def compute_cohens_g(ups: float, downs: float) -> float:
     """Compute Cohen's g: ups / (ups + downs) - 0.5; an absolute value of 0.05 is small, 0.15 medium, 0.25 large.
+
+    `ups` is the sum of the positive differences, `downs` the sum of the absolute negative differences.
 
     >>> compute_cohens_g(15, 5)
     0.25
@@ -291,7 +294,8 @@ def _compare_distances(
     if quantity.measure.ideal_at_bound:
         # The ideal is the maximum of the scale, so a value farther from the ideal is lower: the sign is reversed.
         return other - value, -high, -low
-    # |a| - |b| = max over ±a of min over ±b of (±a - ±b), so the intervals of a + b and a - b are combined as for ICAT.
+    # With a and b for the left and the right value minus the ideal, the result is |a| - |b|, which is equal to
+    # max over ±a of min over ±b of (±a - ±b). Therefore the intervals of a + b and a - b are combined as for ICAT.
     sums = estimate_item_mean((left + right)[0], weights, factors, strata).interval()
     sum_low, sum_high = (end - 2 * quantity.ideal for end in sums)
     farther_low = max(min(low, sum_low), min(-sum_high, -high))

@@ -24,7 +24,7 @@ from tiltmeter.measures.verdict_rule import ALPHA
 
 @dataclass(frozen=True, slots=True)
 class MemberVariance:
-    """The variance of a combination (weighted sum over models or languages) between these members."""
+    """The variance of a weighted sum over members (models or languages) that is due to differences between members."""
 
     variance: float
     df: float
@@ -32,7 +32,10 @@ class MemberVariance:
 
 @dataclass(frozen=True, slots=True)
 class MemberInference:
-    """The interval and test of a combination (weighted sum over members), if members and items are both samples."""
+    """The interval and test of a weighted sum over members (models or languages), for other such members and items.
+
+    The members and the items are both treated as random samples.
+    """
 
     low: float
     high: float
@@ -46,7 +49,9 @@ class MemberInference:
 
 
 def compute_group_variance(left: Floats, right: Floats) -> MemberVariance:
-    """Return the variance of the difference of two group means between members such as models (Welch-Satterthwaite).
+    """Return the variance of the difference of two group means, from one value for each member (model or language).
+
+    The degrees of freedom are Welch-Satterthwaite's.
 
     >>> between = compute_group_variance(np.array([1.0, 2.0, 3.0]), np.array([2.0, 4.0, 6.0]))
     >>> round(between.variance, 3), round(between.df, 2)
@@ -61,7 +66,7 @@ def compute_group_variance(left: Floats, right: Floats) -> MemberVariance:
 
 
 def compute_slope_variance(values: Floats, design: Floats, coefficients: Floats) -> MemberVariance:
-    """Return the variance between members of a least-squares slope, from the residuals of the members' values."""
+    """Return the variance of a least-squares slope over members (models), from the residuals of the members' values."""
     fitted, *_ = np.linalg.lstsq(design, values, rcond=None)
     df = len(values) - int(np.linalg.matrix_rank(design))
     if df < 1:

@@ -296,7 +296,7 @@ class WeightedShares:
         return self._compute_tail(null, 1)
 
     def _compute_tail(self, null: float, end: int) -> float:
-        """Return the tail probability at which the lower end (`end` 0) or upper end (1) equals the null value."""
+        """Return the tail probability of the interval whose lower end (`end` 0) or upper end (1) is the null value."""
         side = 1 if end == 0 else -1
         if side * (self.value - null) <= 0:
             return 1 - self._compute_upper_tail(null, 1 - end)
@@ -403,7 +403,7 @@ class PairedMean:
         return compute_mid_p(share * self._size, self._size, (1 + null / differing) / 2)
 
     def _compute_unseen_p(self, null: float, side: int) -> float:
-        """Return the p-value if the data have no discordant items: the probability of n items without one."""
+        """Return the p-value of data without discordant items: the probability that none of n items is discordant."""
         if side * null > 0:
             return 1.0
         return float((1 - min(1.0, abs(null) / self.maximum)) ** self.n) if null else 0.5

@@ -42,8 +42,8 @@ def fix_factors(columns: Iterable[str]) -> Iterator[None]:
 class Factors:
     """The clusters of items by factor.
 
-    `labels` maps the name of a factor to the label of each item. `codes` maps it to the index of each item's cluster;
-    indexes start at 0 and have no gaps. An item without a label (None, NaN or "") is a cluster of its own.
+    `labels` maps the name of a factor to the label of each item. `codes` maps the name to the index of each item's
+    cluster; indexes start at 0 and have no gaps. An item without a label (None, NaN or "") is a cluster of its own.
 
     >>> words = np.array(["kind", "kind", None], dtype=object)
     >>> targets = np.array(["nurse", "cook", "cook"], dtype=object)

@@ -79,7 +79,8 @@ ACC_GAP = Measure(
     ),
 )
 ACC = _build_share_measure(
-    "acc", "the share of items with the correct gender; for counterfactual pairs, the share of fully correct pairs"
+    "acc",
+    "the share of items with the correct gender; for counterfactual pairs, the share of pairs with two correct items",
 )
 ACC_M = _build_share_measure(
     "acc_m", "the share of sources about men whose translation has no word of the wrong gender"

@@ -143,7 +143,7 @@ def measure(
 
 
 def notes(scores: pd.DataFrame) -> list[str]:
-    """Return a sentence for each model and data set whose g_s is undefined: all stereotypes are of one side."""
+    """Return a sentence for each model and data set whose g_s is undefined: all stereotypes are about one gender."""
     return describe_one_sided_data(scores, G_S.name)
 
 
@@ -172,7 +172,7 @@ class _Templates(RecordKey):
     ) -> Iterator[Record]:
         """Yield the records of g_s, q_m and q_f of one template (part), or of their means over several templates.
 
-        If all stereotypes are of one side, there is only the record of this side's rate (q_m or q_f).
+        If all stereotypes are about men, there is only the record of q_m; if all are about women, only that of q_f.
         """
         defined = {rate: sides for rate, sides in RATES.items() if all(part.has(rate) for part in parts)}
         if "g_s" in defined:
@@ -199,7 +199,7 @@ class _Templates(RecordKey):
             yield self._record(name, "all", "all", "stereotypes with sentences", float(count), n)
 
     def _count_expected_stereotypes(self) -> int:
-        """Return the number of stereotypes in complete data: 16 for GEST; for other data, all with scores in a part."""
+        """Return the number of stereotypes in complete data: 16 for GEST, otherwise those with scores in any part."""
         numbers = {number for part in self.parts for number in part.ratios}
         return len(STEREOTYPES) if numbers <= STEREOTYPES.keys() else len(numbers)
 

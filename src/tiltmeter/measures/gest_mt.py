@@ -283,7 +283,7 @@ class _Group:
         return int(self.gendered.sum())
 
     def fill(self, masculine: bool) -> "_Group":
-        """Return the group with translations without a gender as masculine, or as feminine if `masculine` is false."""
+        """Return the group with missing genders replaced by masculine, or by feminine if `masculine` is false."""
         return _Group(np.ones_like(self.gendered), np.where(self.gendered > 0, self.masculine, float(masculine)))
 
     @property
@@ -306,7 +306,7 @@ class _Group:
 
     @property
     def interval(self) -> Interval:
-        """The Agresti-Coull interval of the masculine rate; with few translations, mid-P if that is wider."""
+        """The Agresti-Coull interval of the masculine rate; with few translations, the mid-P interval if wider."""
         if 0 < self.n < FEWEST:
             return compute_share_interval([self.masculine[self.gendered > 0]])
         return compute_masculine_interval(*self.counts)
@@ -421,9 +421,9 @@ class _System(RecordKey):
         return replace(record, why=why or None)
 
     def fill(self, weights: Floats, *, rising: bool) -> "_System":
-        """Return the system as if each missing gender increased a rate with these `weights` of the stereotypes.
+        """Return the system with missing genders replaced by the gender that makes a rate highest.
 
-        If `rising` is false, each missing gender decreases the rate.
+        `weights` are the weights of the stereotypes in the rate. If `rising` is false, the rate is made lowest.
         """
         groups = {
             number: group.fill((weight > 0) == rising)

@@ -86,7 +86,7 @@ class GestPart:
         return np.array([number in self.about_men for number in self.ratios])
 
     def has(self, rate: str) -> bool:
-        """Tell whether there are sentences for both sides (or the only side) of a rate; a sample may lack a side."""
+        """Tell whether a rate is defined: q_m needs sentences about men, q_f about women, and g_s about both."""
         male, female = RATES[rate]
         return bool((not male or self.n(1, 0)) and (not female or self.n(0, 1)))
 
@@ -164,7 +164,7 @@ def compute_feminine_ranks(parts: Sequence[GestPart]) -> list[Interval] | None:
 
 
 def compute_log_rates(parts: Sequence[GestPart], rate: str = "g_s") -> tuple[float, Floats]:
-    """Return the logarithm of the mean rate over parts, and its derivatives by the log rates of the parts."""
+    """Return the logarithm of the mean rate over parts, and its derivative with respect to each part's log rate."""
     rates = np.exp([float(part.contrast(*RATES[rate]) @ part.logs) for part in parts])
     return math.log(float(rates.mean())), rates / rates.sum()
 
@@ -207,7 +207,7 @@ def have_same_stereotypes(parts: Sequence[GestPart]) -> bool:
 
 
 def compute_mean_correlation(pairs: Sequence[tuple[GestPart, GestPart]]) -> tuple[float, int] | None:
-    """Return the mean correlation of log q_i over pairs of parts, and the number of pairs; None if `pairs` is empty."""
+    """Return the mean correlation of log q_i over pairs of parts, and the number of pairs; None without such a pair."""
     correlations = [
         float(np.corrcoef(first.logs, second.logs)[0, 1])
         for first, second in pairs

@@ -30,9 +30,9 @@ def compute_group_contrast(
 ) -> tuple[Contrast, MemberInference | None]:
     """Compare the means of two groups of models or languages (members), item by item.
 
-    Return one result for these members and one for similar members; the latter is None if there are too few members.
-    `left` and `right` contain the contributions to a measure that is one mean: a row for each member and a column for
-    each item. `labels`, `factors` and `sides` are explained in `compute_contrast`.
+    Return a result for these members, and a result that generalises to similar members; the second is None if there are
+    too few members. `left` and `right` contain the contributions of items to a measure that is a single mean: a row for
+    each member and a column for each item. `labels`, `factors` and `sides` are explained in `compute_contrast`.
     """
     answers = np.vstack([left, right])
     means = left.mean(axis=0, keepdims=True), right.mean(axis=0, keepdims=True)

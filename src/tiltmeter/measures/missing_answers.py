@@ -1,8 +1,8 @@
 """Worst-case bounds over missing answers: refusals, replies without a choice, translations without a gender.
 
-Nobody knows how a missing answer would have turned out. A claim about all answers must therefore be true if all missing
-answers were on the one side, and if all were on the other side (Manski 1990). Each of these two cases is an estimate of
-its own, so that the bounds include sampling uncertainty.
+Nobody knows how a missing answer would have turned out. A claim about all answers must therefore be true in two worst
+cases: all missing answers increase the measure, or all decrease the measure (Manski 1990). Each of these two cases is
+an estimate of its own, so that the bounds include sampling uncertainty.
 """
 
 from dataclasses import dataclass

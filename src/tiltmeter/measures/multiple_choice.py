@@ -176,7 +176,7 @@ def measure(
 
 
 def notes(scores: pd.DataFrame) -> list[str]:
-    """Return a sentence for each part whose BBQ bias is undefined: the right answer has one role in all items."""
+    """Return a sentence for each part whose BBQ bias is undefined, because all items have the same right answer."""
     sentences = []
     for names, rows in scores.groupby(["benchmark", "part", "language"], observed=True, sort=False):
         correct = set(rows["correct"].tolist())
@@ -372,7 +372,7 @@ def estimate_net_share(sign: Floats, correct: Labels, factors: Factors | None, *
 
     `sign` is the share of stereotypical answers minus that of anti-stereotypical answers, for each item. In
     disambiguated contexts, the discordant items of McNemar's test are the wrong answers. If there are no wrong answers,
-    the interval contains the error rates with which n items can have no error by chance.
+    the interval contains the error rates at which n items without an error are still plausible.
     """
     weights = weigh_by_answer(correct)
     codes = pd.factorize(correct)[0]

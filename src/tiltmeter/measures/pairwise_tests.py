@@ -166,7 +166,7 @@ def _apply_mcnemar(
 def _sum_differences(left: Floats, right: Floats) -> Floats:
     """Return the sum of absolute differences between each row of `left` and each row of `right`.
 
-    The sum is computed level by level, which is fast because items have few different values.
+    The sum is computed for each step between adjacent values, which is fast because items have few different values.
     """
     levels = np.unique(np.concatenate([np.unique(left), np.unique(right)]))
     total = np.zeros((len(left), len(right)))

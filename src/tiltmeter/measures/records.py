@@ -84,7 +84,7 @@ class Record:
         return None if self.low is None or self.high is None else (self.low, self.high)
 
     def __post_init__(self) -> None:
-        # JSON has no NaN; None replaces missing numbers.
+        # JSON has no NaN and no infinity, so a missing number must be None.
         for name in _NUMBERS:
             number = getattr(self, name)
             if number is not None and not math.isfinite(number):

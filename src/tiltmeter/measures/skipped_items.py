@@ -1,6 +1,6 @@
 """Worst-case bounds over the items of a run that have no score, for example because they are too long for the model.
 
-The strata of skipped items are not known here, so each of them counts as much as an average item. Measures without
+The strata of skipped items are not known here, so each skipped item counts as much as an average item. Measures without
 bounds, such as g_s, have no worst case.
 """
 
@@ -26,7 +26,7 @@ def widen_for_skipped_items(records: Iterable[Record], skipped: Mapping[PartKey,
 
 def _count_skipped(record: Record, skipped: Mapping[PartKey, int]) -> int:
     if record.view != "all":
-        return 0  # the groups of skipped items are not known
+        return 0  # it is not known to which group of items a skipped item belongs
     if record.part != OVERALL:
         return skipped.get((record.model, record.benchmark, record.part, record.language), 0)
     names = (record.model, record.benchmark, record.language)

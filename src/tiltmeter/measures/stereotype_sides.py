@@ -78,9 +78,10 @@ def weigh_sides(is_male: NDArray[np.bool_], male: float, female: float) -> Float
 
 
 def compute_random_error(values: Floats, is_male: NDArray[np.bool_]) -> StandardError | None:
-    """Return the standard error of the difference of the sides' means if the stereotypes are a random sample (Welch).
+    """Return Welch's standard error of the mean over stereotypes about men minus the mean over those about women.
 
-    `values` has one value for each stereotype. Return None if there are too few stereotypes or all have the same value.
+    The stereotypes are a random sample; `values` has one value for each. Return None if there are too few stereotypes
+    or all have the same value.
     """
     if min(int(is_male.sum()), int((~is_male).sum())) < FEWEST_STEREOTYPES:
         return None
@@ -157,7 +158,7 @@ def list_sub_stereotypes(scores: pd.DataFrame) -> list[str]:
 
 
 def describe_one_sided_data(scores: pd.DataFrame, measure: str) -> list[str]:
-    """Return a sentence for each model and data set whose stereotypes are all of one side.
+    """Return a sentence for each model and data set whose stereotypes are all about men, or all about women.
 
     `measure` is the name of a measure that compares the two sides, so it is not defined for these data sets.
     """

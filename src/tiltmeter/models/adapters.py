@@ -57,7 +57,10 @@ class Adapter:
         """The base model named in the config: a hub id, or a folder (absolute, or relative to the adapter's folder)."""
         named = self.config.get("base_model_name_or_path")
         if not named:
-            raise ModelError(f"The adapter {self.name} names no base model in its config; name it as BASE+{self.name}.")
+            raise ModelError(
+                f"The config of the adapter {self.name} names no base model; write BASE+{self.name} with the name of "
+                "the base model as BASE."
+            )
         if Path(named).is_dir():
             return str(named)
         if (self.folder / str(named)).is_dir():
@@ -67,7 +70,7 @@ class Adapter:
 
 
 def find_model_files(name: str, *, trust_remote_code: bool = False) -> tuple[Checkpoint, Adapter | None]:
-    """Return the checkpoint of a model, and the adapter to merge into it; None if the name contains no adapter.
+    """Return the checkpoint of a model, and the adapter to merge into this checkpoint; None if there is no adapter.
 
     A model with an adapter is named `BASE+ADAPTER`, or by the adapter alone if the adapter's config names the base
     model.
@@ -100,7 +103,7 @@ def split_adapter_name(name: str) -> tuple[str, str | None]:
     if "+" not in name or expand_home(name).exists():
         return name, None
     splits = [(name[:index], name[index + 1 :]) for index, character in enumerate(name) if character == "+"]
-    # The name of a folder may contain a plus sign.
+    # The name of a folder may contain a plus sign, so a split whose second part is an existing folder is preferred.
     existing = [pair for pair in splits if expand_home(pair[1]).is_dir()]
     base, adapter = (existing or splits)[0]
     if not base or not adapter:

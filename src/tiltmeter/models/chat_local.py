@@ -214,7 +214,7 @@ def open_local_chat(name: str, options: ModelOptions) -> LocalChat:
 
 
 def wrap_local_model(model: LocalModel) -> LocalChat:
-    """Return a local model as a chat model; raise an error if it has no usable chat template."""
+    """Return a local model as a chat model; raise an error if the model has no usable chat template."""
     if "next-sentence" in model.kinds:
         raise ModelError(f"{model.name} has a next-sentence head, which writes no replies; use its base model instead.")
     if not getattr(model.tokenizer, "chat_template", None):

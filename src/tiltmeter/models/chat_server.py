@@ -68,7 +68,7 @@ class ServedChat:
     served: str
     client: Client
     dialect: ChatDialect
-    # The server may replace the model between two requests.
+    # The server may replace the model between two requests, so the run repeats messages and compares the replies.
     can_change: bool = field(default=True, init=False)
     requests_sent: int = field(default=0, init=False)
 

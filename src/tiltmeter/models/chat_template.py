@@ -114,7 +114,7 @@ class ChatTemplate:
         except (ValueError, TypeError, AttributeError) as error:
             raise self._build_template_error(str(error).partition("!")[0]) from error
         if not isinstance(template, str):
-            raise self._build_template_error(f"it is a {type(template).__name__}, not a text")
+            raise self._build_template_error(f"the template is a {type(template).__name__}, not a text")
         return template
 
     def _build_template_error(self, reason: str) -> ModelError:

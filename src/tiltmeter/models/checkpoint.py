@@ -90,7 +90,7 @@ class Checkpoint:
     def _find_shard(self, index: Path, name: object) -> Path:
         # Without this check, an index could name files outside the folder.
         if not isinstance(name, str) or Path(name).name != name:
-            raise ModelError(f"{index} names {name!r}, which is not a file of its folder; download it again.")
+            raise ModelError(f"{index} names {name!r}, which is not a file of its folder; download the model again.")
         if not (self.folder / name).is_file():
             raise ModelError(f"{index} names {name}, which is missing; download the model again.")
         return self.folder / name

@@ -160,7 +160,10 @@ class CheckpointModel(LocalModel):
 
     @contextmanager
     def _prepare_merged_files(self, kind: Kind) -> Iterator[dict[str, str]]:
-        """Yield arguments for `from_pretrained`; with an adapter, they name a temporary folder of the merged model."""
+        """Yield arguments for `from_pretrained` that name the checkpoint or, if there is an adapter, the merged model.
+
+        The merged model is saved in a temporary folder.
+        """
         if self.adapter is None:
             yield build_load_arguments(self.checkpoint)
             return
@@ -185,7 +188,7 @@ class CheckpointModel(LocalModel):
                     output_loading_info=True,
                     **files,
                     **arguments,
-                    # Only translation uses the generation config of the model.
+                    # Only translation uses the generation config of the model, so other models get an empty one.
                     **({} if kind == "seq2seq" else {"generation_config": GenerationConfig()}),  # type: ignore[no-untyped-call]
                 )
         except Exception as error:  # transformers and the model's own code raise many classes of errors
@@ -229,7 +232,9 @@ def open_model(
     (`tiltmeter.engine.speedups.NAMES`). `load_workers` is explained in `LocalModel`.
     """
     if devices and (split or max_memory):
-        raise UsageError("--devices loads the whole model on each device, --split divides it; use only one of them.")
+        raise UsageError(
+            "--devices loads the whole model on each device, --split divides the model; use only one of these options."
+        )
     checkpoint, adapter = find_model_files(name, trust_remote_code=trust_remote_code)
     validate_weights(checkpoint)
     text_files = _build_text_arguments(checkpoint, cache)
@@ -329,7 +334,7 @@ def _build_text_arguments(checkpoint: Checkpoint, cache: Path | None) -> dict[st
             checkpoint.folder / checkpoint.gguf, cache / "gguf" / compute_files_digest(checkpoint.weight_files)
         )
     except (ModelError, UsageError):
-        return original  # reading the GGUF file is slower, and raises the error if the file is invalid
+        return original  # reading the original file is slower, and raises an error if the file is invalid
     return {"pretrained_model_name_or_path": str(extracted)}
 
 

@@ -54,7 +54,7 @@ class Dialect(Protocol):
         """After an error, let later requests use another variant; return False if there is no other variant."""
 
     def entries(self, reply: Any) -> list[TokenEntry]:
-        """Return the tokens in a reply with their log-probabilities; raise a `BadReplyError` if they are missing."""
+        """Return the tokens in a reply with their log-probabilities; raise a `BadReplyError` if the reply has none."""
 
     def about(self, client: Client, model: str) -> dict[str, Any]:
         """Return the server's information about the model: `id`, and `max_length` if the server reports it."""
@@ -205,7 +205,10 @@ class EndpointModel:
     def _find_stored_answers(
         self, questions: Mapping[bytes, Question], kind: Kind, store: AnswerStore
     ) -> dict[bytes, Answer]:
-        """Return the stored answers of the first known model of this server whose answers the server still gives."""
+        """Return stored answers that the server still gives when a random sample of the questions is asked again.
+
+        If several earlier models have the same identity (see `ServedIdentity`), their answers are tried in turn.
+        """
         candidates = (store.get(self.fingerprint(kind), questions) for _ in self._identity.candidates())
         return next(stored for stored in candidates if self._confirmation.matches_stored(questions, stored))
 
@@ -233,27 +236,32 @@ class EndpointModel:
 
 
 def validate_entries(entries: list[TokenEntry], ids: Ids) -> list[TokenEntry]:
-    """Return the entries of the tokens `ids`, without a generated token; raise a `BadReplyError` for wrong entries."""
+    """Check that a reply has an entry for each of the tokens `ids`, and return these entries.
+
+    An entry for an additional, generated token is removed. Raises a `BadReplyError` if the entries are wrong.
+    """
     if len(entries) not in (len(ids), len(ids) + 1):
         raise BadReplyError(
-            f"it returns {len(entries)} log-probabilities for a text of {len(ids)} tokens; "
+            f"the server returns {len(entries)} log-probabilities for a text of {len(ids)} tokens; "
             "it may ignore `echo`, or add or drop a token at the beginning"
         )
     for index, (entry, token) in enumerate(zip(entries, ids, strict=False)):
         if entry.token != token:
             raise BadReplyError(
-                f"it returns token {index} of a text as {entry.token} instead of {token}; "
+                f"the server returns token {index} of a text as {entry.token} instead of {token}; "
                 "its tokenizer differs from the local tokenizer (--tokenizer)"
             )
         if index == 0 and entry.log_prob is not None:
             raise BadReplyError(
-                "it returns a log-probability for the first token of a text, which has no context; "
+                "the server returns a log-probability for the first token of a text, which has no context; "
                 "it may add a token, or its log-probabilities are off by one"
             )
         if index > 0 and entry.log_prob is None:
-            raise BadReplyError(f"it returns no log-probability for token {index} of a text")
+            raise BadReplyError(f"the server returns no log-probability for token {index} of a text")
         if entry.log_prob is not None and (math.isnan(entry.log_prob) or entry.log_prob > _FLOAT32_ROUNDING):
-            raise BadReplyError(f"it returns {entry.log_prob} as a log-probability")
+            raise BadReplyError(
+                f"the server returns {entry.log_prob} as a log-probability, which must be a number of at most 0"
+            )
     return [
         entry if entry.log_prob is None or entry.log_prob > MISSING else entry._replace(log_prob=None)
         for entry in entries[: len(ids)]

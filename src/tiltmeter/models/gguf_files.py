@@ -91,7 +91,7 @@ def _replace_folder(part: Path, folder: Path) -> None:
     """Rename the folder `part` to `folder`; if `folder` already exists and is damaged, delete it first."""
     try:
         if folder.is_dir() and not _is_valid(folder):
-            damaged = folder.with_name(f"{part.stem}-damaged.part")  # another run deletes it if this process is killed
+            damaged = folder.with_name(f"{part.stem}-damaged.part")  # deleted by another run if this process is killed
             folder.rename(damaged)
             shutil.rmtree(damaged, ignore_errors=True)
         if not folder.exists():  # another process may have extracted the files in the meantime
@@ -101,7 +101,7 @@ def _replace_folder(part: Path, folder: Path) -> None:
 
 
 def _is_valid(folder: Path) -> bool:
-    """Return whether a folder contains unchanged files from the installed versions of transformers and gguf only."""
+    """Return whether the files in a folder are unchanged and come from the installed transformers and gguf versions."""
     try:
         return bool(read_json(folder / _DIGESTS) == _describe_folder(folder))
     except (DataError, OSError):

@@ -15,7 +15,7 @@ _CPU_INFO = Path("/proc/cpuinfo")
 
 @dataclass(slots=True)
 class HardwareUsage:
-    """The time for answers, and the energy of the GPUs in this time; `joules` is None if it was not measured."""
+    """The time for answers, and the energy of the GPUs in this time; `joules` is None if it is not known."""
 
     seconds: float = 0.0
     joules: float | None = 0.0
@@ -64,7 +64,7 @@ def get_device_name(device: torch.device) -> str:
 
 
 def read_energy_counters(devices: Sequence[torch.device]) -> float | None:
-    """Return the energy in joules that these GPUs used since their driver was loaded; None if it cannot be read."""
+    """Return the energy in joules that these GPUs used since their driver was loaded; None if it is not known."""
     gpus = [device for device in devices if device.type == "cuda"]
     if not gpus:
         return None

@@ -21,7 +21,7 @@ class HeadText(TokenizerText):
 
 
 def encode_pairs(text: TokenizerText, pairs: Sequence[tuple[str, str]], head: HeadConfig) -> list[EncodedText]:
-    """Return each sentence pair as one input of the head; the caller must put `prefix` before the first sentences."""
+    """Return each sentence pair as one input; the caller must have put `head.prefix` before the first sentences."""
     if not pairs:
         return []
     if not head.joined:
@@ -54,7 +54,9 @@ def _truncate_pair(text: TokenizerText, encoded: EncodedText, first: str, max_le
     if encoded.offsets:
         tokens = [index for index, (start, end) in enumerate(encoded.offsets) if end > start]
         count = sum(encoded.offsets[index][0] < len(first) for index in tokens)
-    else:  # a slow tokenizer gives no offsets; the first sentence alone has about as many tokens as in the pair
+    else:
+        # A slow tokenizer gives no offsets, so the number of tokens of the first sentence is estimated by encoding this
+        # sentence alone.
         special = set(text.tokenizer.all_special_ids) - {text.unknown}
         tokens = [index for index, token in enumerate(encoded.ids) if token not in special]
         count = len(text.encode([first])[0].ids)

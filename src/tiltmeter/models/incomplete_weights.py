@@ -47,8 +47,8 @@ def reject_zero_gaps(file: Path) -> None:
 def _find_gap_ends(content: np.ndarray, first: int, last: int, step: int) -> tuple[int, int]:
     """Return the index of the first byte of a gap of zeros, and the index after the last byte of the gap.
 
-    `first` and `last` are the indices of the first and last sample inside the gap. Both ends of the gap are at most one
-    `step` away from them.
+    `first` and `last` are the indices of the first and last sample inside the gap. The ends of the gap are at most one
+    `step` away from these samples.
     """
     before = np.flatnonzero(content[max(first - step, 0) : first])
     after = np.flatnonzero(content[last : last + step + _BYTES])

@@ -62,8 +62,8 @@ class LocalModel(ABC):
     """A transformers model and its tokenizer (see `tiltmeter.models.model_protocol.Model`).
 
     `without` contains the names of disabled speed-ups. `devices` contains the names of several devices to use at once;
-    each has a complete copy of the model. `load_workers` returns one function for each device, which loads the device's
-    copy in a worker process.
+    each device has a complete copy of the model. `load_workers` returns one function for each device, which loads the
+    device's copy in a worker process.
     """
 
     name: str
@@ -128,7 +128,7 @@ class LocalModel(ABC):
 
     @cached_property
     def vocabulary_size(self) -> int | None:
-        """The number of token embeddings; None if the config does not contain it."""
+        """The number of token embeddings; None if the config does not contain this number."""
         size = getattr(self.config.get_text_config(), "vocab_size", None)
         return size if isinstance(size, int) else None
 
@@ -251,7 +251,7 @@ class LocalModel(ABC):
         """Return the worker processes, one per device, for this kind of question; end the processes for other kinds."""
         if kind not in self._workers:
             if self.load_workers is None:
-                raise ModelError(f"{self.name} cannot be loaded on several devices; open it by name.")
+                raise ModelError(f"{self.name} cannot be loaded on several devices; pass its name, not a loaded model.")
             self._end_workers()
             self._workers[kind] = DeviceWorkers(
                 self.load_workers(self.name, self.get_load_options(), kind, self.devices)

@@ -81,7 +81,7 @@ def load_answerer(name: str, kind: Kind, *, threads: int | None = None, **option
 def build_device_loaders(
     name: str, options: Mapping[str, Any], kind: Kind, devices: Sequence[str]
 ) -> list[Callable[[], Answerer]]:
-    """Return one function for each device; a worker process calls it to load the model on this device."""
+    """Return one function for each device; a worker process calls this function to load the model."""
     on_cpu = sum(device == "cpu" for device in devices)
     threads = max(1, torch.get_num_threads() // on_cpu) if on_cpu else None
     return [

@@ -51,7 +51,7 @@ def reject_extra_layers(name: str, model: nn.Module, info: Mapping[str, Any]) ->
 
 @torch.inference_mode()
 def reject_wrong_direction(name: str, model: nn.Module, kind: Kind, device: torch.device) -> None:
-    """Raise an error if a causal model attends to later tokens, or if a masked model does not attend to them."""
+    """Raise an error if a causal model attends to later tokens, or a masked model does not attend to later tokens."""
     if kind not in ("causal", "masked"):
         return
     size = int(model.config.get_text_config().vocab_size)  # type: ignore[union-attr, operator]

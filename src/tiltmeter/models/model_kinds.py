@@ -30,7 +30,7 @@ def find_kind(checkpoint: Checkpoint, config: Any) -> Kind:
     possible = list_possible_kinds(config)
     for architecture in architectures:
         for kind in possible:
-            # Some encoder-decoders are skipped here, because transformers also lists them as causal or masked models.
+            # transformers also lists some encoder-decoders as causal or masked models; here, their kind is seq2seq.
             if config.is_encoder_decoder and kind != "seq2seq":
                 continue
             if architecture in _list_class_names(kind, config):
@@ -52,7 +52,7 @@ def find_kind(checkpoint: Checkpoint, config: Any) -> Kind:
 
 
 def find_class_kind(module: object, config: Any) -> Kind | None:
-    """Return the kind of a loaded model according to its class; None if it has no language-model head."""
+    """Return the kind of a loaded model according to its class; None if the class has no language-model head."""
     names = {base.__name__ for base in type(module).__mro__}
     for kind in list_possible_kinds(config):
         if (kind == "seq2seq" or not config.is_encoder_decoder) and names & set(_list_class_names(kind, config)):

@@ -86,9 +86,9 @@ class NextSentenceModel(LocalModel):
                 base = self.open_base()
             except ModelError as error:
                 raise ModelError(
-                    f"The base model of the next-sentence head {self.name} was not found. It is needed for questions "
-                    "within sentences and for adapters; name it as BASE+HEAD, or measure only "
-                    f"stereoset/intersentence. {error}"
+                    f"The base model of the next-sentence head {self.name} was not found; name it as BASE+HEAD. "
+                    "Without the base model, only stereoset/intersentence can be measured, and only if the head is not "
+                    f"stored as an adapter. {error}"
                 ) from error
             if base.weights != self.head.base_weights:
                 raise ModelError(
@@ -190,7 +190,7 @@ class NextSentenceModel(LocalModel):
 
 
 def load_core(model: Any, head: HeadConfig, dtype: torch.dtype | None = None) -> nn.Module:
-    """Load the core for a next-sentence head; it has no language-model head if `head` reads hidden states."""
+    """Load the core for a next-sentence head; if `head` reads hidden states, the core has no language-model head."""
     auto: Any = AutoModelForSeq2SeqLM if head.reading == "label" else AutoModel
     arguments: dict[str, Any] = {"config": model.config, "dtype": dtype or model.dtype}
     if head.reading == "mean" and _has_pooler(model.config):

@@ -22,7 +22,7 @@ class OpenAiDialect:
         self._new_tokens = 0
 
     def relax_request(self) -> bool:
-        """Let later requests generate one token, because some servers reject zero; return False if they already do."""
+        """Let later requests generate one token, because some servers reject zero; return False if called again."""
         relaxed = self._new_tokens == 0
         self._new_tokens = 1
         return relaxed
@@ -49,10 +49,10 @@ class OpenAiDialect:
             tokens, values = logprobs.get("tokens"), logprobs.get("token_logprobs")
             best = logprobs.get("top_logprobs") or [None] * len(tokens or ())
         except (LookupError, TypeError, AttributeError) as error:
-            raise BadReplyError("its reply does not have the format of /v1/completions") from error
+            raise BadReplyError("the server does not reply in the format of /v1/completions") from error
         if not tokens or not values or len(tokens) != len(values):
             raise BadReplyError(
-                "it returns no log-probabilities for the text of the request; it may ignore `echo` or `logprobs`"
+                "the server returns no log-probabilities for the request's text; it may ignore `echo` or `logprobs`"
             )
         return [
             TokenEntry(number, value, None if not top or value is None else value >= max(top.values()))
@@ -79,8 +79,8 @@ class OpenAiDialect:
 def _parse_token_ids(tokens: list[Any]) -> list[int]:
     if not all(isinstance(token, str) and token.startswith(_ID) for token in tokens):
         raise BadReplyError(
-            "it returns tokens as texts, not as ids (`return_tokens_as_token_ids`), so they cannot be compared with "
-            "the request"
+            "the server returns tokens as texts, not as ids (`return_tokens_as_token_ids`), so they cannot be compared "
+            "with the request"
         )
     return [int(token.removeprefix(_ID)) for token in tokens]
 

@@ -80,7 +80,7 @@ def measure_free_memory(device: torch.device) -> int | None:
     if device.type != "cpu":
         return None
     try:
-        import psutil  # accelerate installs this package
+        import psutil  # this package is installed with accelerate
     except ImportError:
         return None
     return int(psutil.virtual_memory().available)

@@ -25,7 +25,7 @@ _METHOD: dict[Quantization, str] = {"8bit": "int8, weights only", "4bit": "nf4"}
 _DEVICES = ("cpu", "cuda")
 # The attribute of bitsandbytes' layers that turns on a kernel for CPUs with bfloat16 instructions.
 _BF16_SWITCH = "support_avx512bf16_for_cpu"
-# Bytes per weight, including the scales.
+# Bytes of memory per weight, including the scales of the quantisation.
 BYTES_PER_WEIGHT: dict[Quantization, float] = {"8bit": 1.01, "4bit": 0.57}
 
 

@@ -37,8 +37,8 @@ class ReplyStore(CacheDatabase):
     """
 
     def __init__(self, path: Path | str, *, journal: Journal = "WAL") -> None:
-        # The disk is not synced for each reply: syncing would be slower than the servers, and a killed process loses
-        # nothing without it.
+        # `synchronous` is NORMAL, so the disk is not synced for each reply. Syncing would be slower than the servers,
+        # and a killed process loses no replies without syncing.
         remedy = "move it away, or set TILTMETER_CACHE to another folder"
         super().__init__(str(path), _SCHEMA, synchronous="NORMAL", contents="replies", remedy=remedy, journal=journal)
 

@@ -48,7 +48,7 @@ _REPEATED_PROBES = 4
 
 
 class SelfTestResult(NamedTuple):
-    """The probes with their answers, and the largest change of a log-probability between repeated requests."""
+    """The probes (fixed sentences) with their answers, and the largest change of a log-probability when asked again."""
 
     probes: list[tuple[Question, Answer]]
     noise: float
@@ -127,9 +127,10 @@ def _check_positions(model: "EndpointModel", text: Ids, entries: Sequence[TokenE
 def _measure_noise(
     model: "EndpointModel", texts: Sequence[Ids], earlier: Sequence[Sequence[float]], when: str
 ) -> float:
-    """Ask texts that begin with earlier texts; return the largest change of an earlier log-probability.
+    """Send texts that begin with earlier texts; return the largest change of a log-probability in the earlier replies.
 
-    Raises a ModelError if the change is larger than `MAX_NOISE`. `when` describes the requests in the message.
+    `earlier` are the log-probabilities in the earlier replies. Raises a ModelError if the change is larger than
+    `MAX_NOISE`. `when` describes the requests in the message.
     """
     change = max(
         abs(one - two)

@@ -31,11 +31,14 @@ class ServedIdentity:
 
     @property
     def fingerprint(self) -> str:
-        """The fingerprint of the known model that is chosen at present."""
+        """The fingerprint of the model; `candidates` changes it if earlier models had the same probe values."""
         return hashlib.sha256(json.dumps([*self._names, self._chosen]).encode()).hexdigest()
 
     def candidates(self) -> Iterator[str]:
-        """Yield fingerprints of known models with these probe values, then a new one; the last yielded is chosen."""
+        """Yield the fingerprints of earlier models with the same probe values, and then a new fingerprint.
+
+        The fingerprint that was yielded last becomes the value of the property `fingerprint`.
+        """
         others = [earlier for earlier in self._same if earlier != self._chosen]
         for candidate in (self._chosen, *others):
             self._chosen = candidate

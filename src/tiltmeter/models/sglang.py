@@ -46,7 +46,7 @@ class SglangDialect:
                 for token, top in zip(tokens, best, strict=True)
             ]
         except (LookupError, TypeError, ValueError) as error:
-            raise BadReplyError("its reply has no `meta_info.input_token_logprobs`") from error
+            raise BadReplyError("the server's reply has no `meta_info.input_token_logprobs`") from error
 
     def about(self, client: Client, model: str) -> dict[str, Any]:
         """Return the path of the model on the server, from the reply to `/get_model_info`."""

@@ -28,7 +28,7 @@ class TemplatedText(TokenizerText):
         self.start = _START
 
     def encode_whole(self, texts: Sequence[str], *, offsets: bool = False) -> list[EncodedText]:
-        """Tokenize texts and put the placeholder before each; the template contains all other special tokens."""
+        """Tokenize texts, and put the placeholder before each text; the template contains all other special tokens."""
         encoded = self.encode(texts, offsets=offsets)
         return [EncodedText((_START, *text.ids), ((0, 0), *text.offsets) if offsets else ()) for text in encoded]
 

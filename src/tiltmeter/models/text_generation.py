@@ -101,7 +101,7 @@ class TextGenerator:
 
     @cached_property
     def _position_switch(self) -> float:
-        """The length in tokens of the longest row of a batch at which all rows get another position encoding."""
+        """The row length in tokens from which all rows of a batch get another position encoding; infinite if unused."""
         config: Any = self.module.config
         lengths = [
             value for name, value in list_config_entries(config.to_dict()) if name == "original_max_position_embeddings"

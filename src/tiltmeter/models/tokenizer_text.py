@@ -28,7 +28,7 @@ _MARKUP = re.compile(r"<.*>|\[.*\]", re.DOTALL)
 _CHUNK_SIZE = 1000
 # Settings that are not part of a tokenizer's rules; the first affects decoding, and the second affects encoding.
 _TEXT_SETTINGS = ("clean_up_tokenization_spaces", "split_special_tokens")
-# Options that are not part of a tokenizer's digest: where it was loaded from, and the chat template.
+# Options that are not part of a tokenizer's digest: the places of its files, and the chat template.
 _PLACES = ("name_or_path", "_commit_hash", "tokenizer_file", "vocab_file", "merges_file", "chat_template")
 
 
@@ -96,7 +96,7 @@ class TokenizerText:
         self.start: int | None = _select_first_id(
             tokenizer.bos_token_id,
             getattr(config, "bos_token_id", None),
-            # Models without a BOS token are trained on texts that the EOS token separates.
+            # Models without a BOS token are trained on texts that the EOS token separates, so EOS can start a text.
             tokenizer.eos_token_id,
             tokenizer.cls_token_id,
         )
@@ -121,7 +121,7 @@ class TokenizerText:
 
     @cached_property
     def special_tokens(self) -> dict[int, str]:
-        """A dictionary from ids to special tokens, including added tokens that look like them, such as `<think>`."""
+        """A dictionary from ids to special tokens, including added tokens with a similar form, such as `<think>`."""
         added = getattr(self.tokenizer, "added_tokens_decoder", {})
         marks = {id_: str(token) for id_, token in added.items() if token.special or _MARKUP.fullmatch(str(token))}
         named = zip(self.tokenizer.all_special_ids, self.tokenizer.all_special_tokens, strict=True)
@@ -228,7 +228,7 @@ def find_word_indices(
 
 
 def _find_unknown_id(tokenizer: Any) -> int | None:
-    """Return the id of the unknown token; some fast tokenizers define it only in their rules."""
+    """Return the id of the unknown token; some fast tokenizers define this token only in their rules."""
     token_id: int | None = tokenizer.unk_token_id
     if token_id is not None or not getattr(tokenizer, "is_fast", False):
         return token_id

@@ -18,9 +18,9 @@ class ChatOptions:
 
     With `full`, all wordings of the instruction are used. The answer options of each wording are shown in all cyclic
     orders of the list and of the reversed list, without and with a neutral option. The default is two wordings and no
-    neutral option. `temperature` defaults to 0, or to 1 if there are several `samples` per
-    message. `max_tokens` is the maximum length of an answer. `price_in` and `price_out` are prices per million tokens,
-    in any currency. A run that would exceed `max_cost` or `max_requests` is rejected before the first request.
+    neutral option. `temperature` defaults to 0, or to 1 if there are several `samples` per message. `max_tokens` is the
+    maximum length of an answer. `price_in` and `price_out` are prices per million tokens, in any currency. A run that
+    would exceed `max_cost` or `max_requests` is rejected before the first request.
     """
 
     full: bool = define_option(
@@ -44,7 +44,7 @@ class ChatOptions:
         studio="Chat: maximum number of requests",
     )
     max_cost: float | None = define_option(
-        None, "Chat models: reject a run that could cost more than this (needs both --price options).", NUMBER
+        None, "Chat models: reject a run that could cost more than this (needs --price-in and --price-out).", NUMBER
     )
     price_in: float | None = define_option(
         None, "Chat models: price per million input tokens.", NUMBER, studio="Chat: price per million input tokens"

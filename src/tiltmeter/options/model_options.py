@@ -34,8 +34,8 @@ class ModelOptions:
     """Options for opening a model.
 
     `cache` is a folder for files that are extracted from GGUF files. If a model has a next-sentence head, `keep_heads`
-    keeps this head and the language-model head in memory if both fit. This saves time if several runs use the model.
-    The help texts below describe the other fields.
+    keeps both this head and the language-model head in memory if the memory is large enough. This saves time if several
+    runs use the model. The help texts below describe the other fields.
     """
 
     kind: "Kind | None" = define_option(

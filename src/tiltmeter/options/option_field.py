@@ -66,7 +66,7 @@ def define_option(default: Any, help: str, kind: ValueKind, **settings: Any) -> 
 
 
 def list_options(*groups: Any) -> list[OptionField]:
-    """Return the options of option classes in the order of their fields; omit fields without `define_option`.
+    """Return the options of option classes in the order of their fields; only fields from `define_option` are included.
 
     >>> from tiltmeter.options import ChatOptions
     >>> [option.flag for option in list_options(ChatOptions)][:2]

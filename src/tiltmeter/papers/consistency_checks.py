@@ -111,7 +111,7 @@ def _check_yields(numbers: list[PrintedNumber]) -> Iterator[tuple[PrintedNumber,
 
 
 def _check_means(numbers: list[PrintedNumber]) -> Iterator[tuple[PrintedNumber, str | None]]:
-    """Yield each rate in Table 3 of GEST, with a clause about the means of Tables 8 to 11 if they differ from it."""
+    """Yield each rate in Table 3 of GEST, with a clause if it differs from the mean of Tables 8 to 11, else None."""
     rows: dict[str, dict[tuple[str, ...], dict[int, float]]] = {}
     for number in numbers:
         if number.paper.key == "gest2024" and number.kind == "value" and number.table in GROUPS.values():

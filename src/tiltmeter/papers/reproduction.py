@@ -90,7 +90,7 @@ def reproduce(
     paths of local models, and caches recomputed numbers.
 
     >>> reproduction = reproduce("oeztuerk2023", table="2")  # doctest: +SKIP
-    >>> reproduction.holds  # doctest: +SKIP
+    >>> reproduction.has_only_known_differences  # doctest: +SKIP
     True
     """
     context = desk or RecipeContext()

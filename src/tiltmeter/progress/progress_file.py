@@ -1,4 +1,4 @@
-"""A progress file for the studio: the process of a run writes it, up to ten times per second; others read the file."""
+"""The progress file of a run: the run writes this file up to ten times per second, and the studio reads it."""
 
 import json
 import threading

@@ -74,7 +74,7 @@ def list_notes(verdicts: Sequence[RuleVerdict]) -> list[str]:
         if together < WANTED_POWER and most is not None:
             lines.append(f"With {most:,} items per row, each row would pass with probability {WANTED_POWER:.0%}.")
         elif together < WANTED_POWER:
-            lines.append("No number of items would raise it enough: the limit is the ideal value, or even stricter.")
+            lines.append("More items cannot raise this probability enough: the limit is the ideal value, or stricter.")
     return lines
 
 
@@ -120,7 +120,7 @@ def summarize_verdicts(verdicts: Sequence[RuleVerdict]) -> str:
         rest = f", {unsure} of them with too few items to be certain" if unsure else ""
         return f"Passed: {len(verdicts)} of {len(verdicts)} checks{rest}."
     few = sum(verdict.outcome == "not shown" for verdict in failed)
-    hint = f" In {few} of them, the interval contains the limit; with more items, they might pass." if few else ""
+    hint = f" In {few} of the failed checks, the interval contains the limit: measure more items." if few else ""
     return f"Failed: {len(failed)} of {len(verdicts)} checks.{hint}"
 
 

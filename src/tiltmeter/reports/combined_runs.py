@@ -137,7 +137,7 @@ def _rename_table(
         name: _build_categories(column.codes.to_numpy(), [names.get(name, str)(value) for value in column.categories])
         for name, column in named.items()
     }
-    # The display name of a model may depend on the protocol.
+    # The display name of a model may depend on the protocol, so names are assigned to pairs of model and protocol.
     originals, protocols = list(named["model"].categories), list(named["protocol"].categories)
     model_codes, protocol_codes = (named[name].codes.to_numpy(np.int64) for name in ("model", "protocol"))
     codes, keys = pd.factorize(model_codes * len(protocols) + protocol_codes)

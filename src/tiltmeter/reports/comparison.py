@@ -123,7 +123,7 @@ def describe_difference(difference: PairedDifference) -> str:
         note = f" These items can detect a difference of {texts['detectable']}." if contrast.detectable else ""
         if difference.missing.width:
             low, high = (measure.number(end, signed=True) for end in difference.possible)
-            note = f" With all missing answers on one side, it could be from {low} to {high}."
+            note = f" If all missing answers were on one side, the difference could be from {low} to {high}."
         return f"{prefix}{start} between {left} and {right} (n={contrast.n:,}): {both}, difference {interval}.{note}"
     if contrast.farther_low > 0 or contrast.farther_high < 0:
         worse, better = (left, right) if contrast.farther_low > 0 else (right, left)

@@ -100,8 +100,8 @@ def print_matrices(matrices: Sequence[DifferenceMatrix], console: Console) -> No
                 console.print(Text(f"{sign}  {words}", style="dim"))
         console.print(
             Text(
-                "Rows and columns are sorted by distance from the ideal, farthest first; those that are not comparable "
-                "with any other come last.",
+                "Rows and columns are sorted by distance from the ideal, farthest first; models or languages that "
+                "cannot be compared with any other come last.",
                 style="dim",
             )
         )

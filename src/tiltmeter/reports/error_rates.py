@@ -14,7 +14,7 @@ def describe_error_rate(records: Iterable[Record], families: Families) -> str:
 
 
 def describe_family_count(count: int) -> str:
-    """Return a sentence with the maximum rate of false claims in `count` test families; an empty text if it is 0.
+    """Return a sentence with the maximum rate of false claims in `count` test families; an empty text for 0.
 
     >>> describe_family_count(1)
     'Error rate: 1 test family, with a false claim in at most 5% of runs.'

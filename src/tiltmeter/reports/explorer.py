@@ -72,7 +72,7 @@ _Array = np.ndarray[Any, Any]
 
 @dataclass(frozen=True, slots=True)
 class _ScoreSpec:
-    """The scale of a measure, and the roles of the scores that the page shows for an item."""
+    """The scale by which items are sorted, and which scores the page shows for an item (by role: `stereotype`, …)."""
 
     scale: ItemScale
     roles: tuple[str, ...]

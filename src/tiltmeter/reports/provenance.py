@@ -20,7 +20,8 @@ _MOST_LISTED = 200  # maximum number of flagged items that a report names
 
 # Limits of benchmarks that detect the gender of the speaker in translated sentences.
 _LIMITS_OF_TRANSLATIONS = (
-    "a translation without a gender is not counted: a system that avoids gender has a low yield, not a low f_m",
+    "a translation without a gender is not counted: a system that avoids gender has a low yield, not a low f_m (the "
+    "share of masculine translations)",
     "f_s cannot be high if nearly all translations are masculine; compare it between systems with a similar f_m",
     "the gender is detected by rules or a parser, which miss a gender that only the meaning shows",
 )

@@ -126,9 +126,10 @@ def list_columns(rows: Sequence[RecordRow], measure: Measure) -> list[str]:
 def _fit_columns(
     rows: Sequence[RecordRow], measure: Measure, console: Console, *, grouped: bool
 ) -> tuple[list[str], list[str]]:
-    """Return the names of the columns (measures and ties) that fit the terminal, and the names of the other columns.
+    """Return the names of the columns that fit the terminal, and the names of the columns that do not fit.
 
-    Columns are left out in this order: other measures, ties, companions of the primary measure.
+    A column shows a measure, or the number of ties (items with equal scores). The primary measure always has a column.
+    Measures that are not its `companions` are left out first, then the ties, then the companions.
     """
     shown = [*list_columns(rows, measure), *(["ties"] if any("ties" in row for row in rows) else [])]
     kept = (measure.name, *measure.companions, "ties")

@@ -52,7 +52,7 @@ def build_summary_rows(summary: Sequence[RowVerdict], companions: Sequence[str] 
             SummaryRow(
                 verdict=v,
                 language=get_language_name(r.language),
-                part="both parts" if r.part == OVERALL and get_pooling_key(r) in divided else part,
+                part="all parts" if r.part == OVERALL and get_pooling_key(r) in divided else part,
                 value=number(r.value),
                 interval=format_interval(r, "{} – {}"),
                 p_value=format_reported_p(r),

@@ -242,7 +242,7 @@ def _list_advice(summary: Sequence[RowVerdict], models: Sequence[str]) -> list[s
         if concerned:
             reason = concerned[0].verdict.reason
             same_reason = [v for v in concerned if v.verdict.reason == reason]
-            others = " (the others are in the table)" if len(same_reason) < len(concerned) else ""
+            others = " (the table has the other reasons)" if len(same_reason) < len(concerned) else ""
             if concerned is unreadable and concerned[0].record.family == "prompted":
                 advice = "Read some answers of the model before you use any of these numbers"
             sentences.append(f"{_describe_location(same_reason, models)}: {reason}{others}. {advice}.")
@@ -310,9 +310,10 @@ def _describe_answer_types(summary: Sequence[RowVerdict]) -> Iterator[str]:
             f"{record.verdict.short if record.verdict else 'no verdict'} ({format_measure_value(record)})"
             for record in v.parts
         ]
-        yield f"{v.record.model} in {get_language_name(v.record.language)} pools {' and '.join(parts)}."
+        result = f"{v.record.model} in {get_language_name(v.record.language)}"
+        yield f"The result of {result} pools {' and '.join(parts)}."
     if (left := len(mixed) - _MOST_MIXED) > 0:
-        yield f"{left} more results pool such parts; the table has the numbers of each part."
+        yield f"{left} more results pool parts with different types of answers; the table shows each part."
 
 
 def _must_name_parts(v: RowVerdict) -> bool:
@@ -378,4 +379,4 @@ def _describe_location(summary: Sequence[RowVerdict], models: Sequence[str]) -> 
     if len(models) == 1:
         return f"In {_shorten_languages(summary)}"
     names = [f"{v.record.model} in {_list_languages([v])[0]}" for v in summary]
-    return f"For {join_words(names)}" if len(names) <= 3 else f"For {len(names)} of them"
+    return f"For {join_words(names)}" if len(names) <= 3 else f"For {len(names)} results"

@@ -190,7 +190,7 @@ def _build_rows(
 
 
 def _select_measures(rows: Sequence[RecordRow], wanted: Sequence[str]) -> list[str]:
-    """Return the measures that have columns: those in `wanted`; by default the primary measure and its companions."""
+    """Return the measures that have columns: those in `wanted`; by default those shown with the primary measure."""
     available = _list_measures(rows)
     if wanted:
         return list(dict.fromkeys(full for name in wanted if (full := complete_name(name, available))))

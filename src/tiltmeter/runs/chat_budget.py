@@ -32,7 +32,10 @@ class Budget:
         options: ChatOptions,
         probes: int = 0,
     ) -> "Budget":
-        """Return the estimated budget of these questions and of `probes` requests as long as the longest question."""
+        """Return the estimated budget of these questions and of `probes` more requests.
+
+        Each of these requests is assumed to be as long as the longest question.
+        """
         lengths = [model.tokens(question.prompt) for question in questions]
         requests = len(questions) + probes
         tokens_in = sum(lengths) + probes * max(lengths, default=0)

@@ -174,7 +174,7 @@ class ChatConfirmation:
             self._known = {question: reply for question, reply in self._replies(self._chosen) if not reply.too_long}
         except ChatModelChanged:
             raise
-        except ModelError:  # the server does not support temperature 0
+        except ModelError:  # the server does not support temperature 0, so no reply can be compared
             self._known = {}
 
     def _find_changed(self, known: Mapping[ChatQuestion, Reply]) -> list[ChatQuestion]:

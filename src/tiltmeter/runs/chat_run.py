@@ -40,7 +40,7 @@ PROTOCOLS = {
     FORCED_CHOICE: "chat models: the option that the reply names; each item is asked in several orders and wordings",
     PROBABILITIES: "chat models: the probabilities of the options' labels as the first token of the reply",
 }
-# The default value of --protocol. Chat models use the protocol `forced-choice` for it.
+# The default value of --protocol. With this value, chat models use the protocol `forced-choice`.
 _DEFAULT = "published"
 # A note reports truncated answers if their share is larger than this.
 _CUT_OFF = 0.02
@@ -334,7 +334,7 @@ def _build_prompts(
     options: ChatOptions,
     sampling: SamplingOptions,
 ) -> Iterator[_PortionPrompts]:
-    """Yield the portions (data set, part, language) with their messages; record unsupported ones in `run`."""
+    """Yield the portions (data set, part, language) with their messages; record unsupported portions in `run`."""
     for portion in portions:
         try:
             choices = _build_choices(portion)
@@ -365,7 +365,7 @@ def _build_prompts(
 
 
 def _skip_special_tokens(entry: _PortionPrompts, model: ChatModel, run: ModelOutput) -> _PortionPrompts:
-    """Return the portion without the items that contain a special token of a local model; record them in `run`."""
+    """Return the portion without the items that contain a local model's special token; record these items in `run`."""
     text: Tokenizer | None = getattr(model, "text", None)  # None for a server, which has its own tokenizer
     if text is None:
         return entry
@@ -377,7 +377,7 @@ def _skip_special_tokens(entry: _PortionPrompts, model: ChatModel, run: ModelOut
 def _skip_long_items(
     entry: _PortionPrompts, model: ChatModel, run: ModelOutput, sampling: SamplingOptions
 ) -> _PortionPrompts:
-    """Return the portion without the items that are too long for a local model; record them in `run`."""
+    """Return the portion without the items that are too long for a local model; record these items in `run`."""
     longest_message: Callable[[SamplingOptions], int | None] | None = getattr(model, "compute_message_limit", None)
     longest = longest_message(sampling) if longest_message else None
     if longest is None:
@@ -479,7 +479,7 @@ def _read_reply(prompt: Prompt, reply: Reply, language: str, sampling: SamplingO
 
 
 def compute_label_shares(labels: Sequence[str], reply: Reply) -> tuple[float, ...]:
-    """Return the probability of each label as the first token; tokens with spaces or punctuation around it count.
+    """Return the probability of each label as the first token, which may have spaces or punctuation around the label.
 
     >>> reply = Reply("", first_tokens=((" A", math.log(0.5)), ("A", math.log(0.125)), ("B", math.log(0.25))))
     >>> compute_label_shares(["A", "B"], reply)

@@ -48,10 +48,10 @@ def reject_shared_items(portions: Sequence[tuple[str, Portion]]) -> None:
         key = (name, portion.form, portion.part, portion.language)
         items = {item.id for item in portion.items}
         if key in seen and seen[key][0] == text:
-            raise UsageError(f"{text} is given twice; remove one of them.")
+            raise UsageError(f"{text} is given twice; give it only once.")
         if key in seen and (shared := seen[key][1] & items):
             raise UsageError(
-                f"{seen[key][0]} and {text} share {len(shared):,} items, which would count twice; remove one of them."
+                f"{seen[key][0]} and {text} share {len(shared):,} items, which would count twice; give one of the two."
             )
         seen[key] = (text, items)
 

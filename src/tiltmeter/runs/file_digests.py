@@ -25,9 +25,14 @@ def digest_manifest(values: Mapping[str, Any]) -> str:
 
 
 def list_changed_files(manifest: Manifest, folder: Path, names: Sequence[str] = NAMES) -> list[str]:
-    """Return the names of a run's files that are missing or changed; an empty list if the manifest has no digests."""
+    """Return the names of a run's files that are missing or changed; an empty list if the manifest has no digests.
+
+    A file without a digest counts as changed, because every file gets a digest when a run is saved.
+    """
     digests = manifest.digests
-    changed = [name for name in names if name in digests and name != MANIFEST and _is_changed(folder / name, digests)]
+    if not digests:
+        return []
+    changed = [name for name in names if name != MANIFEST and _is_changed(folder / name, digests.get(name))]
     return [*changed, MANIFEST] if manifest.is_edited else changed
 
 
@@ -45,8 +50,11 @@ def describe_changed_files(changed: Sequence[str], folder: Path | str = "") -> l
     return [f"{where}{names} {verb} changed after the run was saved; {owner} numbers may not be the measured ones."]
 
 
-def _is_changed(path: Path, digests: Mapping[str, Any]) -> bool:
-    return not path.is_file() or _digest_file(path) != digests[path.name]
+def _is_changed(path: Path, digest: str | None) -> bool:
+    """Return whether a file differs from its digest; a file without a digest is changed if it exists."""
+    if not path.is_file():
+        return digest is not None
+    return _digest_file(path) != digest
 
 
 def _digest_file(path: Path) -> str:

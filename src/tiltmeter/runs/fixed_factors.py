@@ -20,7 +20,7 @@ def read_fixed_factors(nouns: Iterable[str], forms: Iterable[str]) -> tuple[str,
     distinct = tuple(dict.fromkeys(nouns))
     for noun in distinct:
         if not known:
-            raise UsageError(f"--fixed {noun} has no effect, because these items share nothing; leave it out.")
+            raise UsageError(f"--fixed {noun} has no effect, because these items share no factors; remove --fixed.")
         if noun not in known:
             choice = " or ".join(known)
             raise UsageError(
@@ -30,7 +30,7 @@ def read_fixed_factors(nouns: Iterable[str], forms: Iterable[str]) -> tuple[str,
 
 
 def list_fixed_columns(nouns: Iterable[str]) -> frozenset[str]:
-    """Return the columns of the score table that contain these factors in any form.
+    """Return the columns of the score table that contain these factors, for all forms of items.
 
     >>> sorted(list_fixed_columns(["words"]))
     ['anti_stereotype_word', 'stereotype_word']

@@ -23,13 +23,15 @@ _NAME = re.compile(r"_template-\d+$")
 
 
 def read_gest_predictions(path: Path, predicted: Sequence[Portion], *, model: str | None = None) -> Predictions:
-    """Read the GEST scores of a model from the file of one template, or from all its files.
+    """Read the GEST scores of a model: from the file of one template, or from the files of all templates.
 
     The released files of a model are called `NAME_template-0.txt` and so on. A masked model has four files; a causal
     model has two, for the last two templates. `path` is the path of one file, or `FOLDER/NAME` for all files.
     """
     if len(predicted) != 1 or predicted[0].form != BENCHMARK.form:
-        raise UsageError("Predictions in the format gest need the sentences of gest or gest-1.0; select one with --on.")
+        raise UsageError(
+            "Predictions in the format gest need the data set gest or gest-1.0; select one of the two with --on."
+        )
     (portion,) = predicted
     files = _find_files(path, portion.part)
     name = model or infer_model_name(path)
@@ -62,7 +64,7 @@ def _find_files(path: Path, part: str) -> dict[str, Path]:
     if path.is_file():
         if part == UNDIVIDED:
             raise UsageError(
-                f"{path.name} contains one template; select it with for example --on gest-1.0/template-1:en, or pass "
+                f"{path.name} has the scores of one template; name it, as in --on gest-1.0/template-1:en, or pass "
                 f"{path.with_name(infer_model_name(path))} to read all files of the model."
             )
         return {part: path}
@@ -74,8 +76,8 @@ def _find_files(path: Path, part: str) -> dict[str, Path]:
                 raise UsageError(f"{path.name} has no predictions for {part}, only for {', '.join(files)}.")
             return files if part == UNDIVIDED else {part: files[part]}
     raise DataError(
-        f"{path} is not a file, and {path.parent} does not contain two or four files {path.name}_template-0.txt and so "
-        "on."
+        f"{path} is not a file, and {path.parent} does not contain the two or four files of a model, which are called "
+        f"{path.name}_template-0.txt and so on."
     )
 
 

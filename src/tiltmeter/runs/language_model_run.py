@@ -106,7 +106,10 @@ def _get_answers(
 
 
 def _take_trials(model: Model, chunk: Sequence[tuple[PortionBlocks, ItemBlock]], protocol: str) -> list[_PortionTrials]:
-    """Return the trials (questions about one item) of a chunk, grouped by portion; free them in the blocks."""
+    """Return the trials (questions about one item) of a chunk, grouped by portion.
+
+    The trials are removed from the blocks, so that their memory is freed after use.
+    """
     together: list[_PortionTrials] = []
     for entry, block in chunk:
         trials = entry.trials(block, model, protocol)
@@ -143,7 +146,7 @@ def _store_scores(
 def _compute_interim_values(
     model: Model, entries: Sequence[PortionBlocks], together: Sequence[_PortionTrials], kind: Kind, store: AnswerStore
 ) -> list[InterimValue]:
-    """Return interim values, computed from the items up to the current chunk whose questions are all answered."""
+    """Return interim values, computed from all items so far whose questions are all answered."""
     fingerprint = model.fingerprint(kind)
     tables = [table for entry in entries for table in entry.tables]
     for entry, trials in together:

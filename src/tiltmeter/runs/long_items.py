@@ -49,7 +49,7 @@ def skip_long_items(
     if too_long and (every_item or len(too_long) > LARGEST_SHARE * len(portion.items)):
         first, length = next(iter(too_long.items()))
         others = f" (and {len(too_long) - 1} more of {len(portion.items)})" if len(too_long) > 1 else ""
-        allowed = "" if every_item else f" (up to {LARGEST_SHARE:.0%} of the items would be skipped)"
+        allowed = "" if every_item else f" (at most {LARGEST_SHARE:.0%} of the items may be skipped)"
         raise ModelError(
             f"Item {first} of {portion.name}:{portion.language}{others} has {length} tokens, but {model} "
             f"supports at most {longest}{allowed}; shorten or remove these items, or {remedy}."

@@ -28,7 +28,7 @@ _INSERT = "INSERT OR REPLACE INTO looks VALUES (?1, ?2, ?3, checksum_of(CAST(?1 
 
 
 class LookStore(CacheDatabase):
-    """The sizes of the tested samples of each portion, in the order of the tests; one SQLite file for all runs."""
+    """A SQLite file for all runs, with the sizes of the tested samples of each portion in the order of the tests."""
 
     def __init__(self, path: Path | str) -> None:
         remedy = "move it away, or set TILTMETER_CACHE to another folder"
@@ -53,9 +53,9 @@ class LookStore(CacheDatabase):
 
 
 def record_looks(folder: Path, drafts: Iterable[tuple[str, Look]]) -> list[Look]:
-    """Record the looks of a run (its tests on samples of items) in the cache folder; return them with earlier looks.
+    """Record the looks of a run (its tests on samples of items) in the cache folder; return them with `earlier` set.
 
-    `drafts` are looks without earlier looks, each with the text that identifies its portion (see `build_key`).
+    `drafts` are looks whose `earlier` is empty, each with the text that identifies its portion (see `build_key`).
     """
     listed = list(drafts)
     with LookStore(folder / FILE) as store:

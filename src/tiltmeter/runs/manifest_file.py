@@ -81,7 +81,7 @@ def write_json(path: Path, values: object) -> None:
 
 
 def with_digests(manifest: Manifest, folder: Path) -> Manifest:
-    """Return the manifest with the digests of the run's other files; `write_manifest` adds that of the manifest."""
+    """Return the manifest with digests of the run's other files; `write_manifest` adds the digest of the manifest."""
     return replace(manifest, digests=digest_files(folder), is_edited=False)
 
 

@@ -79,7 +79,8 @@ def remeasure_scores(scores: pd.DataFrame, manifest: Manifest) -> list[Record]:
         if name not in modules:
             roles = sorted(set(scores.loc[scores["benchmark"] == name, "role"]))
             raise DataError(
-                f"The manifest names no measures for {name}, and no measures fit its scores ({', '.join(roles)})."
+                f"The manifest names no measures for {name}, and no measures fit the roles of its scores "
+                f"({', '.join(roles)})."
             )
     statistics = manifest.statistics
     return measure_scores(

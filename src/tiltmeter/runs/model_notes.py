@@ -19,8 +19,8 @@ def _list_notes(entry: ModelEntry) -> Iterator[str]:
     name = entry.name
     if entry.chat_template is True and entry.kind == "causal":
         yield (
-            f"{name} is an instruct model, measured as a plain language model; to use its chat template, add `chat:` "
-            "or --chat-template."
+            f"{name} is an instruct model, measured as a plain language model. To ask it as a chat model, name it "
+            "chat:MODEL. To score texts inside its chat template, add --chat-template."
         )
     if bits := (entry.quantized or {}).get("bits"):
         yield f"{name} was measured with weights quantised to {bits} bits; the original weights give other numbers."
@@ -28,7 +28,7 @@ def _list_notes(entry: ModelEntry) -> Iterator[str]:
     if inside := select_layer_modules(unused):
         yield (
             f"The checkpoint of {name} has {len(inside)} modules in its layers that do not fit its config, for example "
-            f"{inside[0]}; it was measured without them."
+            f"{inside[0]}; the model was measured without these modules."
         )
     for kind, reasons in (entry.disabled or {}).items():
         listed = ", ".join(f"{speedup} ({reason})" for speedup, reason in reasons.items())

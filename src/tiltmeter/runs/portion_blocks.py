@@ -33,8 +33,8 @@ BLOCK_ITEMS = 512
 # The maximum size of a chunk: the questions that are planned and answered together. The unit is about 28 bytes of
 # memory. With smaller chunks, fewer items share prefixes and more batches are not full.
 CHUNK_SIZE = 8_000_000
-# The sizes, in the same unit, of a question, of a requested value, of a token and of a token in a prefix tree. They
-# include the memory for plan and answer. They were measured with tracemalloc on three benchmarks.
+# The sizes of a question, of a requested value, of a token and of a token in a prefix tree, in units of about 28 bytes.
+# They include the memory for plan and answer. They were measured with tracemalloc on three benchmarks.
 _QUESTION_SIZE, _WANTED_SIZE, _TOKEN_SIZE, _TREE_TOKEN_SIZE = 24, 4, 1, 2
 
 
@@ -138,7 +138,7 @@ def _split_into_parts(chosen: Sequence[Portion], kind: Kind) -> Iterator[tuple[P
 def _build_checked_blocks(
     model: Model, portion: Portion, benchmark: Benchmark, prepared: PreparedRun, kept: int
 ) -> PortionBlocks:
-    """Return a portion divided into blocks; `kept` is the size of the questions kept for earlier portions."""
+    """Return a portion divided into blocks; `kept` is the size of earlier portions' questions in memory."""
     step = BLOCK_ITEMS if benchmark.item_by_item(portion.items) else max(1, len(portion.items))
     entry: PortionBlocks | None = None
     lengths: dict[str, int] = {}
@@ -161,7 +161,8 @@ def _build_checked_blocks(
         block = _build_block(start, stop, part_trials)
         kept += block.size
         entry.blocks.append(block if kept <= CHUNK_SIZE else replace(block, trials=None))
-    assert entry is not None  # there is at least one block
+    # The loop above runs at least once, also for a portion without items, so `entry` is set here.
+    assert entry is not None
     reject_unreadable_texts(portion.items, portion.form, model.text)
     if model.max_length is not None:
         every_item = prepared.settings.every_item

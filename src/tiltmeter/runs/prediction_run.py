@@ -102,7 +102,7 @@ def score_predictions(
             fixed=fixed,
             notes=[*_describe_assumptions(path, conditions), *collect_measure_notes(scores, measure_modules)],
             refused=[
-                RefusedPart(name, **label[part], reason=f"{path.name} has no predictions for it.")
+                RefusedPart(name, **label[part], reason=f"{path.name} has no predictions for this part.")
                 for part in read.absent
             ],
             skipped=skipped,
@@ -121,7 +121,7 @@ def _describe_assumptions(path: Path, conditions: Sequence[MeasurementConditions
         f"{entry.part}: {entry.kind or 'unknown'} model, {entry.family}, protocol {entry.protocol}"
         for entry in conditions
     )
-    notes = [f"Inferred from the file name {path.name} or given by options: {'; '.join(methods)}."]
+    notes = [f"How the scores were computed, by options or the file name {path.name}: {'; '.join(methods)}."]
     if any(entry.kind is None for entry in conditions):
         notes.append("The kind of model is unknown; set it with --kind, so that the run can be compared.")
     return notes

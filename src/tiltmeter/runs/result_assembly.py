@@ -17,7 +17,7 @@ from tiltmeter.runs.preparation import PreparedRun
 from tiltmeter.runs.result import Result
 from tiltmeter.runs.run_items import build_item_table, describe_omitted_texts
 
-_NO_TOKENS = "No tokens were stored: --keep-tokens needs sentence pairs whose texts a run may store."
+_NO_TOKENS = "No tokens were stored: --keep-tokens works only for sentence pairs with a stated licence."
 
 
 def assemble_result(

@@ -29,7 +29,7 @@ _HEAD = re.compile(r"BertNextSentence|ModelNSP")
 _CASE = re.compile(r"LM_(?P<case>orig|[b-f])(?:_|$)")
 _KINDS: dict[str, Kind] = {"GPT2": "causal", "T5": "seq2seq", "mT5": "seq2seq"}
 _CLASSES = re.compile(r"_+(?:(?:mT5|T5|GPT2|[A-Za-z]*BERTa?|[A-Za-z]*Bert)LM|BertNextSentence|ModelNSP)(?:_.*)?$")
-# The kind of model by the number of GEST templates that it has scores for.
+# Maps the number of GEST templates for which a model has scores to the kind of the model.
 _BY_TEMPLATES: dict[int, Kind] = {4: "masked", 2: "causal"}
 
 

@@ -42,8 +42,8 @@ from tiltmeter.translators.translation_files import TranslationFile, normalize_t
 from tiltmeter.translators.translation_store import TranslationStore
 from tiltmeter.translators.translator_protocol import with_source_language
 
-NOT_TRANSLATED = "the file has no translation of it"
-NO_TRANSLATION = "the system returned no translation of it"
+NOT_TRANSLATED = "the file has no translation of this item"
+NO_TRANSLATION = "the system returned no translation of this item"
 
 
 @cache_hashes()
@@ -85,14 +85,14 @@ def score_translations(
     # If several editions have equal counts, `max` returns the first one, which is the latest edition.
     unlimited = max(targets, key=lambda target: file.count_matches(target.texts()))
     if len(unlimited.directions) != 1:
-        raise UsageError(f"A file of translations is for one language, but {on} has several; select one of them.")
+        raise UsageError(f"A file of translations is for one language, but {on} has several; select one language.")
     matched = file.count_matches(unlimited.texts())
     if not matched:
         raise DataError(
             f"{path} has no translation of a sentence of {unlimited.source}; its column `from` must contain the "
             "original sentences."
         )
-    # A file may contain translations of only some parts.
+    # Keep only the tasks with translations, because a file may contain translations of only some parts.
     tasks = tuple(task for task in unlimited.tasks if file.count_matches(task.texts()))
     target = replace(unlimited, tasks=tasks).limit_items(limit)
     (direction,) = target.directions

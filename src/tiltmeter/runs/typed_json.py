@@ -57,7 +57,7 @@ def _list_fields(cls: type) -> tuple[_Field, ...]:
 
 
 def from_json(cls: type[_T], value: Any, where: str) -> _T:
-    """Create a dataclass object from a JSON object; raise a DataError that names the place `where` if it is invalid."""
+    """Create a dataclass object from a JSON object; if this is invalid, raise a DataError with the place `where`."""
     values: Mapping[str, Any] = check_type(value, (dict,), where)
     arguments: dict[str, Any] = {}
     dataclass_type: Any = cls
@@ -100,7 +100,7 @@ def _convert(hint: Any, value: Any, where: str) -> Any:
 
 
 def check_type(value: Any, types: tuple[type, ...], where: str) -> Any:
-    """Return the value if it has one of the types; otherwise raise a DataError that names `where`.
+    """Return the value if it has one of the types; otherwise raise a DataError that names the place `where`.
 
     A number must be finite. A bool does not count as a number.
     """

@@ -138,7 +138,7 @@ def list_flagged_items(
 def _find_items_without_tokens(items: Sequence[Item], form: str, text: Tokenizer) -> list[str]:
     """Return the ids of items with a text that has no tokens, apart from tokens for white space."""
     if text.unknown is None:
-        return []  # a byte-level tokenizer encodes every text
+        return []  # a byte-level tokenizer finds tokens in every text
     blank: dict[int, bool] = {}
 
     def is_blank(token: int) -> bool:

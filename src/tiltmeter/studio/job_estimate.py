@@ -17,7 +17,8 @@ from tiltmeter.studio.studio_workspace import STUDIO_DATABASE, StudioWorkspace
 
 # Approximate number of items in the sample from which the number of messages to a chat model is estimated.
 _SAMPLE = 100
-_MAX_ANSWER_TOKENS = 64  # maximum number of tokens in an answer of a chat model
+# Maximum number of tokens in an answer of a chat model.
+_MAX_ANSWER_TOKENS = 64
 
 
 @dataclass(frozen=True, slots=True)

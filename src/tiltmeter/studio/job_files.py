@@ -62,8 +62,9 @@ def read_job(folder: Path) -> Job:
         return Job(folder.name, RunRequest(name=folder.name, models=(), on=()), "damaged", "", sentence)
     queued = _read_text(folder / QUEUED)
     outcome, progress = read_json(folder / OUTCOME), read_json(folder / PROGRESS)
-    # The order of these checks matters. At its start, a process takes the lock and then removes the file `queued`. At
-    # its end, it writes the outcome and then releases the lock.
+    # The job may start or end between these checks. In this order, no running or ended job seems to be interrupted: at
+    # its start, a process takes the lock before it removes the file `queued`; at its end, it writes the outcome before
+    # it releases the lock.
     if queued is None and outcome.get("state") in ("finished", "stopped", "failed"):
         return Job(folder.name, request, outcome["state"], "", str(outcome.get("sentence", "")), progress)
     if is_held(folder):
@@ -71,8 +72,9 @@ def read_job(folder: Path) -> Job:
         return Job(folder.name, request, state, queued or "", progress=progress)
     if (folder / QUEUED).exists():
         return Job(folder.name, request, "queued", queued or "")
+    # If the job changed while its files were read, read all files again.
     if queued is not None or read_json(folder / OUTCOME) != outcome:
-        return read_job(folder)  # the job changed while its files were read
+        return read_job(folder)
     sentence = "The process of the run was killed. The stored answers are kept."
     return Job(folder.name, request, "interrupted", "", sentence, progress)
 

@@ -44,7 +44,8 @@ def main(folder: Path) -> int:
             (folder / QUEUED).unlink()
             try:
                 state, sentence = _run_job(folder)
-            except KeyboardInterrupt:  # the interrupt arrived while `_run_job` handled another exception
+            except KeyboardInterrupt:
+                # The interrupt arrived while `_run_job` handled another exception.
                 state, sentence = "stopped", _STOPPED
             _write_outcome(folder, state, sentence)
             return 0
@@ -60,7 +61,8 @@ def _run_job(folder: Path) -> tuple[str, str]:
     try:
         _make_run(folder, made)
     except KeyboardInterrupt:
-        if not made.is_set():  # if `made` is set, the run is already written and the job is finished
+        # If `made` is set, the run is already written, so the job is finished.
+        if not made.is_set():
             return "stopped", _STOPPED
     except Exception as error:
         return "failed", describe_failure(error)
@@ -81,7 +83,8 @@ def _watch_for_stop(folder: Path, ended: threading.Event) -> None:
     _interrupt()
     if not ended.wait(_PATIENCE):
         _write_outcome(folder, "stopped", _STOPPED)
-        os._exit(0)  # no stored answers are lost, because each batch of answers is one transaction
+        # No stored answers are lost, because each batch of answers is one transaction.
+        os._exit(0)
 
 
 def _interrupt() -> None:
@@ -118,7 +121,8 @@ def _make_run(folder: Path, made: threading.Event) -> None:
     try:
         with TimingStore(workspace.state / STUDIO_DATABASE) as timings:
             timings.add(_compute_timings(request, result, progress))
-    except TiltmeterError as error:  # a missing timing is no problem, because timings only improve time estimates
+    except TiltmeterError as error:
+        # The run does not fail, because timings only improve time estimates.
         logger.warning("%s", error)
 
 

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 
 from tiltmeter.errors import UsageError
 
-FIRST_WAIT = 2.0  # the first waiting time after too many attempts, in seconds
+# The first waiting time after too many attempts, in seconds.
+FIRST_WAIT = 2.0
 # Seconds after the last attempt and its waiting time until the count of attempts is reset.
 FORGET = 3600.0
 # Maximum number of counts of attempts in memory; if there are more, the oldest counts are deleted.
@@ -78,7 +79,8 @@ class LoginAttempts:
                 failed = known[key].failed + 1
                 over = failed - limit.free
                 wait = min(FIRST_WAIT * 2.0 ** min(over, 30), limit.longest) if over >= 0 else 0.0
-                self._counts.pop(key, None)  # the entry moves to the end, so that the oldest entry is always first
+                # The entry moves to the end, so that the oldest entry is always first.
+                self._counts.pop(key, None)
                 self._counts[key] = _AttemptCount(failed, now + wait, now)
             while len(self._counts) > _MOST:
                 del self._counts[next(iter(self._counts))]

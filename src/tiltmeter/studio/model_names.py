@@ -18,7 +18,8 @@ ENDPOINTS = {
 CHAT = "chat:"
 _HUB_ID = re.compile(r"[\w][\w.-]{0,95}(/[\w][\w.-]{0,95})?(@[\w][\w./-]{0,99})?", re.ASCII)
 _SERVED = re.compile(r"[^\s@]{1,200}")
-_MAX_LENGTH = 500  # maximum number of characters in the name of a model
+# Maximum number of characters in the name of a model.
+_MAX_LENGTH = 500
 
 
 def validate_model(name: str, workspace: StudioWorkspace) -> str:
@@ -98,7 +99,8 @@ def _validate_local_model(name: str, workspace: StudioWorkspace) -> str:
         if path is None:
             raise UsageError(f"The workspace has no file {name!r}; copy the .gguf file to it.")
         return workspace.name_of(path)
-    if path is None and (workspace.folder / name).exists():  # a run would open this path as a model folder
+    # A run would open this path as a model folder, so it must not be hidden or outside the workspace.
+    if path is None and (workspace.folder / name).exists():
         raise UsageError(f"{name!r} is hidden or outside the workspace; copy the model into the workspace.")
     if not _HUB_ID.fullmatch(name) or ".." in name or "--" in name:
         raise UsageError(

@@ -46,7 +46,8 @@ def _find_downloaded(name: str) -> Path | None:
     model_id, _, revision = name.partition("@")
     try:
         return Path(snapshot_download(model_id, revision=revision or None, local_files_only=True))
-    except Exception:  # the model is not downloaded, or the name is not a hub id
+    except Exception:
+        # The model is not downloaded, or its name is not a hub id.
         return None
 
 

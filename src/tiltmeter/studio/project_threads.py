@@ -49,7 +49,8 @@ class ProjectSession:
             self._rating = store.stamp(), load_rating(self.project)
         rating = self._rating[1]
         result = task(rating)
-        self._rating = store.stamp(), rating  # a rating changes the stamp but no item, so `rating` is still valid
+        # A rating changes the stamp but no item, so `rating` is still valid.
+        self._rating = store.stamp(), rating
         return result
 
 

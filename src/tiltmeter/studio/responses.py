@@ -30,7 +30,7 @@ def get_session(request: Request) -> Session:
 
 
 def parse_whole_number(text: str, name: str, most: int = 1_000_000_000) -> int:
-    """Return a text as a whole number from 0 to `most`; otherwise raise a UsageError that calls the number `name`."""
+    """Return a text as a whole number from 0 to `most`; otherwise raise a UsageError, in which the number is `name`."""
     if not text.isascii() or not text.isdecimal() or len(text) > 12 or int(text) > most:
         raise UsageError(f"{name} must be a whole number from 0 to {most:,}.")
     return int(text)

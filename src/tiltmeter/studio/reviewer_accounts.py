@@ -19,7 +19,8 @@ from tiltmeter.studio.studio_workspace import STATE
 _FILE = Path(STATE) / "reviewers.json"
 # Parameters of scrypt; computing a hash needs 16 MB of memory and about 50 ms.
 _COST = {"n": 2**14, "r": 8, "p": 1}
-SHORTEST = 8  # minimum number of characters in a password
+# Minimum number of characters in a password.
+SHORTEST = 8
 # The entry for unknown names, so that checking their passwords takes as long as for known names. No password has this
 # hash.
 _NOBODY = {"salt": bytes(16).hex(), "hash": bytes(64).hex()}

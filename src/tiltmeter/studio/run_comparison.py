@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from tiltmeter.comparing.comparison import By
     from tiltmeter.comparing.omitted_pairs import OmittedPairs
 
-MOST_RUNS = 12  # maximum number of runs in a comparison
+# Maximum number of runs in a comparison.
+MOST_RUNS = 12
 # Maximum number of comparisons in the cache.
 _MAX_KEPT = 8
 
@@ -61,7 +62,9 @@ def build_comparison_request(
     if by and chosen is None:
         raise UsageError(f"Runs cannot be compared by {by!r}; choose one of {', '.join(BY)}.")
     if unknown := [name for name in across if name not in ACROSS]:
-        raise UsageError(f"Runs cannot be compared across {unknown[0]!r}; choose from {', '.join(ACROSS)}.")
+        raise UsageError(
+            f"{unknown[0]!r} is not a property in which compared runs may differ; choose from {', '.join(ACROSS)}."
+        )
     return ComparisonRequest(tuple(runs.items()), state, chosen, tuple(name for name in ACROSS if name in across))
 
 

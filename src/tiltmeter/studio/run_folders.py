@@ -60,7 +60,8 @@ def _read_run(path: str, inside: dict[str, "os.DirEntry[str]"]) -> RunFolder | N
         return None
     try:
         states = [(entry.name, entry.stat()) for entry in files]
-    except OSError:  # a file was removed after its name was read
+    except OSError:
+        # A file was removed after its name was read.
         return None
     stamp = " ".join(f"{name}:{state.st_mtime_ns}:{state.st_size}" for name, state in states if name != SCORES)
     return RunFolder(path, states[0][1].st_mtime, stamp)

@@ -43,7 +43,7 @@ class ListedRun:
     """A run in the list of runs.
 
     `path` is relative to the workspace; it is empty if it cannot be used in a URL. `changed` is the time of the last
-    change. `is_read` is False if the summary of the run was not read yet.
+    change. `is_read` is False if the summary of the run has not been loaded yet.
     """
 
     path: str

@@ -6,7 +6,8 @@ from pathlib import Path
 
 from tiltmeter.runs.run_files import MANIFEST, MEASURES
 
-REPORT = "report.html"  # copied from `reports.report_files`, because importing that module takes a second
+# Copied from `reports.report_files`, because importing that module takes a second.
+REPORT = "report.html"
 
 
 class RunReports:
@@ -30,7 +31,8 @@ class RunReports:
                     return None
                 del self._making[folder]
                 making.result()
-                return folder / REPORT  # even if its files have a time in the future, so that `is_current` is false
+                # `is_current` is not checked here: it is false if the files of the run are dated in the future.
+                return folder / REPORT
             if is_current(folder):
                 return folder / REPORT
             self._making[folder] = self._thread.submit(_make_report, folder)

@@ -20,7 +20,8 @@ _MAX_MODELS = 50
 _MAX_BENCHMARKS = 100
 _MAX_ITEMS = 1_000_000
 _MAX_PRICE = 1e6
-_CASES = re.compile(r"/[a-z]")  # the suffix that selects one variant of a protocol, as in `published/d`
+# The suffix that selects one variant of a protocol, as in `published/d`.
+_CASES = re.compile(r"/[a-z]")
 CHAT_PROTOCOLS = ("forced-choice", "choice-probabilities")
 PUBLISHED = "published"
 
@@ -101,7 +102,8 @@ def validate_request(request: RunRequest, workspace: StudioWorkspace) -> RunRequ
     prices = [price for price in (request.price_in, request.price_out) if price is not None]
     if len(prices) == 1 or not all(0 <= price < _MAX_PRICE for price in prices):
         raise UsageError(
-            "Give both prices per million tokens (of messages and of answers) as numbers below 1,000,000, or none."
+            "Give both prices per million tokens (of messages and of answers) as numbers below 1,000,000, or leave "
+            "both empty."
         )
     if request.max_requests is not None and request.max_requests < 1:
         raise UsageError("The maximum number of requests must be at least 1.")

@@ -138,7 +138,8 @@ def _read_manifest(folder: Path) -> Manifest:
 def _read_json(path: Path) -> Any:
     if not path.exists():
         raise DataError(f"{path.name} is missing; repeat the run.")
-    if not path.is_file():  # for example a named pipe; reading it would block
+    if not path.is_file():
+        # The path may be, for example, a named pipe; reading it would block.
         raise DataError(f"{path.name} is not a regular file; repeat the run.")
     try:
         return json.loads(path.read_bytes())

@@ -123,7 +123,8 @@ class RunTrash:
                 shutil.rmtree(place / _RUN, ignore_errors=True)
             if not (place / _RUN).exists():
                 (place / _ORIGIN).unlink(missing_ok=True)
-                with suppress(OSError):  # `rmdir` fails if the folder is not empty
+                # `rmdir` fails if the folder is not empty.
+                with suppress(OSError):
                     place.rmdir()
                     emptied += 1
         return emptied
@@ -137,7 +138,8 @@ class RunTrash:
             return False
         changed = [folder.stat().st_mtime]
         for entry in folder.iterdir():
-            with suppress(OSError):  # a temporary file may have been removed since `iterdir`
+            # A temporary file may have been removed since `iterdir`.
+            with suppress(OSError):
                 changed.append(entry.lstat().st_mtime)
         return self._now().timestamp() - max(changed) < _WRITING
 

@@ -69,7 +69,8 @@ def serve(
     )
     try:
         settings.load()
-    except OSError as error:  # ssl.SSLError is an OSError
+    except OSError as error:
+        # Faults of the certificate are also handled here, because ssl.SSLError is an OSError.
         raise UsageError(
             f"The certificate {certificate} with the key {key} cannot be used: {error}; check --cert and --key."
         ) from error

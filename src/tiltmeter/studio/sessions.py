@@ -117,7 +117,8 @@ def _load_secret(path: Path) -> str:
     except FileExistsError:
         if secret := path.read_text(encoding="utf-8").strip():
             return secret
-        path.unlink()  # the file is empty if an earlier start of the studio was interrupted
+        # The file is empty if an earlier start of the studio was interrupted.
+        path.unlink()
         return _load_secret(path)
     secret = secrets.token_hex(32)
     with os.fdopen(handle, "w", encoding="utf-8") as file:

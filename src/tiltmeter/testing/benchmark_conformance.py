@@ -52,7 +52,7 @@ def _group_portions(
 def _check_protocol(
     require: Require, benchmark: Benchmark, items: Sequence[Any], text: Tokenizer, part: str, protocol: str
 ) -> bool:
-    """Check the questions of a protocol; return False if it does not support this tokenizer."""
+    """Check the questions of a protocol; return False if the protocol does not support this tokenizer."""
     try:
         asked = benchmark.ask(part, list(items), text, protocol=protocol)
     except UnsupportedPart:
@@ -121,7 +121,7 @@ def _list_digests(asked: PartTrials) -> dict[str, list[list[bytes]]]:
 
 
 def _make_answer(question: Question) -> Answer:
-    """Return a random answer of the right size: log-probabilities and, if the question wants two rows, shares."""
+    """Return random numbers as an answer of the right size, with second numbers (`WantedQuantity`) if requested."""
     rng = np.random.default_rng(int.from_bytes(question.digest[:4]))
     count = len(question.wanted)
     numbers = [-rng.uniform(0.5, 9.0, count), rng.uniform(0.1, 0.9, count)][: question.want.rows]

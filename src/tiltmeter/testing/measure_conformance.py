@@ -37,7 +37,7 @@ def check_measure(module: Any, scores: pd.DataFrame, tolerances: Mapping[str, fl
     require(len({measure.name for measure in own}) == len(own), "two of its measures have the same name")
     known = {**list_measures(), **{measure.name: measure for measure in own}}
     lacking = (set(module.NEEDS_ROLES) - set(scores["role"])) | (set(module.NEEDS_COLUMNS) - set(scores.columns))
-    require(not lacking, f"the example has no {', '.join(sorted(map(str, lacking)))}, which the module needs")
+    require(not lacking, f"the table of scores has no {', '.join(sorted(map(str, lacking)))}, which the module needs")
     records = module.measure(scores, margins=None, intervals=True)
     require(
         any(record.measure in known for record in records),
@@ -85,7 +85,8 @@ def _check_same_values(require: Require, records: Iterable[Record], others: Iter
     for key in values.keys() & other_values.keys():
         close = math.isclose(values[key], other_values[key], rel_tol=_CLOSE, abs_tol=_CLOSE)
         require(close, f"{key}: the value depends on {cause}: it is {values[key]} or {other_values[key]}")
-    require(values.keys() & other_values.keys(), f"the records depend on {cause}")
+    lacking = values.keys() ^ other_values.keys()
+    require(not lacking, f"{', '.join(sorted(lacking))}: whether the value exists depends on {cause}")
 
 
 def _index_values(records: Iterable[Record]) -> dict[str, float]:

@@ -70,7 +70,9 @@ def compute_logits(
             done += len(batch)
             report(Progress(done, len(order)))
     if not np.isfinite(all_logits[rows]).all():
-        raise ModelError("The logits of the head are not finite; train it with --precision float32 or lower rates.")
+        raise ModelError(
+            "The logits of the head are not finite; train it with --precision float32 or lower learning rates."
+        )
     return all_logits[rows]
 
 

@@ -20,7 +20,7 @@ def open_sources(texts: Sequence[str]) -> list[ArticleSource]:
     if not texts:
         raise UsageError("There are no articles; name them as in --articles en=help/en/ --articles de=help/de/.")
     if duplicates := sorted({text for text in texts if texts.count(text) > 1}):
-        raise UsageError(f"--articles {duplicates[0]} is given twice; leave out one of them.")
+        raise UsageError(f"--articles {duplicates[0]} is given twice; give it only once.")
     return [_open_source(text) for text in texts]
 
 

@@ -77,7 +77,7 @@ def extract_html_blocks(html: str) -> list[str]:
 
 
 def _list_children(node: "LexborNode") -> "Iterator[LexborNode]":
-    """Return the text nodes and visible child elements of an element; the last element, if all are hidden."""
+    """Return the text nodes and visible child elements; if all child elements are hidden, include the last one."""
     children = [child for child in node.iter(include_text=True) if child.tag == "-text" or child.is_element_node]
     hidden = [child for child in children if child.is_element_node and "hidden" in child.attributes]
     if hidden and len(hidden) == sum(child.is_element_node for child in children):

@@ -86,7 +86,7 @@ def build_tensors(tokens: TokenisedPairs, rows: Rows) -> dict[str, torch.Tensor]
 
 
 def get_first(batches: Sequence[dict[str, torch.Tensor]]) -> dict[str, torch.Tensor]:
-    """Return the only element of a list. It is already a batch, so the data loader has nothing to combine."""
+    """Return the only item of a list; the data loader calls this function, because its items are complete batches."""
     (batch,) = batches
     return batch
 

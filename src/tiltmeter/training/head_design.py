@@ -46,7 +46,7 @@ def design_head(
     if base.kind == "masked":
         if published:
             raise UsageError(
-                "--head published is not for masked models, because the papers use the head of BERT itself; omit it."
+                "--head published is not for masked models, because the papers use BERT's own head; leave --head out."
             )
         return HeadConfig(**common, reading="mean", joined=False)
     if base.kind == "causal":
@@ -55,7 +55,8 @@ def design_head(
         # A separator token gives an accuracy 0.4 percentage points higher than a space
         # (docs/evidence/next-sentence.md).
         return HeadConfig(**common, reading="mean", separator=base.tokenizer.eos_token or " ")
-    find_decoder_start(base.tokenizer, base.config, base.name)  # raises an error before anything is written
+    # Called only to raise an error for an unsuitable model before anything is written.
+    find_decoder_start(base.tokenizer, base.config, base.name)
     has_prefix = not (published and base.config.model_type == "mt5")
     return HeadConfig(
         **common,

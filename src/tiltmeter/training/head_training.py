@@ -164,7 +164,7 @@ def _train(
     core = load_core(base, head, torch.bfloat16 if is_frozen_in_bf16 else torch.float32)
     if options.gradient_checkpointing and not getattr(core, "supports_gradient_checkpointing", False):
         raise UsageError(
-            f"{base.name} ({base.config.model_type}) does not support --gradient-checkpointing; leave it out."
+            f"{base.name} ({base.config.model_type}) does not support --gradient-checkpointing; leave out this option."
         )
     module = build_head_module(core, base.tokenizer, head)
     if options.lora:
@@ -173,13 +173,13 @@ def _train(
     steps = -(-len(tokens.batches) // (recipe.accumulation * processes))
     every = max(1, steps // options.checkpoints)
     # Each checkpoint is written together with a log entry, because a checkpoint does not contain the mean loss since
-    # the previous log entry.
+    # the previous log entry. So `every`, the number of steps between checkpoints, is a multiple of `logging_steps`.
     logging_steps = next(size for size in range(max(1, every // 10), every + 1) if every % size == 0)
     has_validation = len(tokens.set_aside) > 0
     if options.early_stop is not None and not has_validation:
         raise UsageError(
-            f"--early-stop needs validation pairs, from 1 in {SET_ASIDE} articles; create pairs from more "
-            "articles, or leave it out."
+            f"There are no validation pairs for --early-stop, because they come from 1 in {SET_ASIDE} articles; create "
+            "pairs from more articles, or leave out --early-stop."
         )
     arguments = TrainingArguments(
         output_dir=str(folder.checkpoints),
@@ -255,7 +255,7 @@ def _validate_options(options: TrainingOptions) -> None:
 
 
 def join_processes(*, cpu: bool) -> PartialState:
-    """Connect the processes of `accelerate launch`. While the first prepares the data, the others wait up to a day."""
+    """Connect the processes of `accelerate launch`, which wait up to a day while the first one prepares the data."""
     return PartialState(cpu=cpu, timeout=_TIMEOUT)
 
 

@@ -44,7 +44,7 @@ def create_language_check(language: str, languages: frozenset[str]) -> LanguageC
     known = set(_load_identifier().labels)
     if own not in known:
         return None
-    # Each check has its own copy, because the set of languages differs. The copies share the large tables.
+    # Each check has its own copy of the identifier, because it sets other languages. The copies share the large tables.
     identifier = copy(_load_identifier())
     identifier.set_languages(known & {own, *map(get_base_language, languages), *_CANDIDATES})
     return LanguageCheck(own, identifier)

@@ -23,7 +23,7 @@ CREATE TABLE dropped (id INTEGER PRIMARY KEY, reason TEXT);
 CREATE TABLE pair (
     id INTEGER PRIMARY KEY, language TEXT, held_out INTEGER, article INTEGER, first INTEGER, second INTEGER,
     first_order INTEGER, second_order INTEGER, key INTEGER, negative_key INTEGER);
--- The sentence of another article for the first sentence of a pair.
+-- A sentence of another article, which forms a negative pair with the first sentence of the pair.
 CREATE TABLE negative (pair INTEGER PRIMARY KEY, second INTEGER, rank INTEGER, key INTEGER);
 """
 _RECURRING = """

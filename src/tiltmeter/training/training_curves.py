@@ -10,7 +10,7 @@ import vl_convert
 from tiltmeter.reports.figures.figure import Figure, Panel
 from tiltmeter.reports.style import SERIES
 
-# The title of each panel, and a dictionary from the logged values of the panel to the labels of their lines.
+# The title of each chart, and a dictionary from the names of its logged values to the labels of their lines.
 _PANELS: tuple[tuple[str, Mapping[str, str]], ...] = (
     ("Loss", {"loss": "training", "eval_loss": "validation"}),
     ("Accuracy (%)", {"accuracy": "training", "eval_accuracy": "validation"}),

@@ -90,6 +90,6 @@ def find_recipe(name: str, kind: Kind, model_type: str, *, lora: bool = False) -
         raise UsageError(f"--recipe {name} is not known; choose {' or '.join(RECIPES)}.")
     if kind == "masked":
         raise UsageError(
-            "--recipe published is not for masked models, because the papers use the head of BERT itself; leave it out."
+            "--recipe published is not for masked models, because the papers use BERT's own head; leave --recipe out."
         )
     return PUBLISHED["gpt2" if kind == "causal" else "mt5" if model_type == "mt5" else "t5"]

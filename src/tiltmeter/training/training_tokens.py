@@ -86,7 +86,7 @@ def _read_training_pairs(data: ArticlePairs, seed: int, number: int) -> Iterator
 
 
 def _read_validation_pairs(data: ArticlePairs, seed: int) -> Iterator[pa.RecordBatch]:
-    """Return the validation pairs; with several validation articles, no sentence is from a training article."""
+    """Return the validation pairs; with two or more validation articles, they contain no sentence of other articles."""
     return with_fresh_negatives(_take_rows(_filter_articles(data, set_aside=True), _MAX_VALIDATION_PAIRS), seed, 0)
 
 

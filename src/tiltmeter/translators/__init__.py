@@ -84,7 +84,7 @@ def open_translator(
     given = {"beams": beams is not None, "device": device != "auto", "dtype": dtype != "auto"}
     given["trust-remote-code"] = trust_remote_code
     if unused := [f"--{option}" for option, is_given in given.items() if is_given]:
-        raise UsageError(f"{scheme} is not a local model and does not support {' or '.join(unused)}; remove it.")
+        raise UsageError(f"{scheme} is not a local model, so {' and '.join(unused)} cannot be used; leave this out.")
     return system.open(*arguments)
 
 

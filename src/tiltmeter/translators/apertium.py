@@ -57,7 +57,8 @@ class ApertiumTranslator:
         if source not in _list_codes(self.source) or target.partition("_")[0] not in _list_codes(language):
             start = "English" if self.source == SOURCE else repr(self.source)
             raise UsageError(
-                f"Apertium's direction {self.mode} does not translate from {start} to {language!r}; choose another one."
+                f"Apertium's direction {self.mode} does not translate from {start} to {language!r}; choose another "
+                "direction."
             )
 
     def with_source_language(self, language: str) -> "ApertiumTranslator":

@@ -56,7 +56,7 @@ class DeepLTranslator(ServiceTranslator):
             if error.should_retry or is_transient(error.http_status_code or 0):
                 raise TransientError(reason, parse_retry_after(self._retry_after)) from error
             raise ModelError(f"{SERVICE} cannot translate into {language!r}: {reason}.") from error
-        except (LookupError, TypeError, ValueError) as error:  # the package fails on an invalid reply
+        except (LookupError, TypeError, ValueError) as error:  # raised by the package if the reply is invalid
             raise ModelError(
                 f"The reply of {SERVICE} is not in the expected format ({error}); the reply was ignored."
             ) from error
@@ -66,7 +66,7 @@ class DeepLTranslator(ServiceTranslator):
         """Record the Retry-After header of each response, because the package's errors do not contain the header."""
         session = getattr(getattr(self._client, "_client", None), "_session", None)
         if session is None:
-            return  # another version of the package has no such attributes; its Retry-After headers are ignored
+            return  # a version of the package without these attributes; its Retry-After headers are ignored
         send = session.send
 
         def recording_send(*args: Any, **options: Any) -> Any:

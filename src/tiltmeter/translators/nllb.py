@@ -84,9 +84,10 @@ class LanguageCodes:
         return self.token.format(self.code(language))
 
 
+# The codes of NLLB, M2M100 and mBART-50. The first codes whose token for English the tokenizer knows are used.
 LANGUAGE_CODES = (
     LanguageCodes(FLORES[SOURCE], FLORES),
-    LanguageCodes(SOURCE, {}, "__{}__"),  # M2M100
+    LanguageCodes(SOURCE, {}, "__{}__"),
     LanguageCodes(MBART[SOURCE], MBART),
 )
 
@@ -94,8 +95,8 @@ LANGUAGE_CODES = (
 class NllbTranslator:
     """An encoder-decoder model whose translations start with the token of the target language.
 
-    Decoding never samples. The beam width is `beams`, or the value in the model's generation config. Without a
-    value, as for NLLB, decoding is greedy.
+    Decoding never samples. The beam width is `beams`, or the value in the model's generation config. If neither
+    is set, decoding is greedy; the config of NLLB sets no value.
     """
 
     price = None

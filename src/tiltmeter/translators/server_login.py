@@ -10,9 +10,9 @@ LOGIN = "TILTMETER_TRANSLATOR_LOGIN"
 
 
 def normalise_url(url: str) -> str:
-    """Return the URL without a trailing slash; add the login from `LOGIN` if the URL has none.
+    """Return the URL without a trailing slash; raise a UsageError if the URL is invalid.
 
-    Raises a UsageError if the URL is invalid.
+    If the URL has no login, the login in the environment variable TILTMETER_TRANSLATOR_LOGIN is added, if it is set.
     """
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.netloc:

@@ -104,7 +104,7 @@ class ServiceTranslator:
         """Accept every language, because only the service knows which languages it supports."""
 
     def with_source_language(self, language: str) -> Self:
-        """Return a copy with another source language; the key of the copy contains the language."""
+        """Return a copy with another source language. The copy has another cache key, which contains the language."""
         other = copy(self)
         other.source = language
         other.key = f"{self.key} from {language}"

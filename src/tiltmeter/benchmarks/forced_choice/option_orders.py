@@ -3,7 +3,7 @@
 The orders are balanced in two respects: each option is equally often in each place, and each option is equally often
 before and after each other option. The cyclic orders of three options balance the places, but show the first option
 before the second option in two of three orders. A model that takes the first plausible option would then seem to prefer
-the first option. Therefore the cyclic orders of the reversed list are used, too. For two options, both lists give the
+the first option. Therefore the cyclic orders of the reversed list are also used. For two options, both lists give the
 same two orders; for three options, they give all six orders; for four options, eight of the 24 orders.
 
     default     two wordings: the first with the cyclic orders of the list, the second with those of the reversed list

@@ -75,9 +75,9 @@ def parse_bare_reply(text: str, options: Sequence[str], places: int, words: Repl
     reply = normalise_reply(text)
     texts = [normalise_reply(clean_reply(option)) for option in options]
     bare = [_ARTICLES.sub("", option) for option in texts]
-    for written, merge_marks in ((reply, texts), (_ARTICLES.sub("", reply), bare)):
-        if merge_marks.count(written) == 1:
-            return merge_marks.index(written)
+    for written, option_texts in ((reply, texts), (_ARTICLES.sub("", reply), bare)):
+        if option_texts.count(written) == 1:
+            return option_texts.index(written)
     if len(reply) == 1 and (place := _find_letter_place(reply.upper(), places, words)) is not None:
         return place
     numbered = re.fullmatch(rf"(?:(?:{build_alternation(words.option)})\s*)?#?([1-{places}])", reply)
@@ -120,7 +120,7 @@ def get_mark_place(mark: str) -> int:
 
 
 def _mark_options(text: str, options: Sequence[str]) -> str:
-    """Replace the whole text of an option by its mark; longer options first: `very strong` contains `strong`."""
+    """Replace the texts of options by their marks; longer options first, since `very strong` contains `strong`."""
     texts = [normalise_reply(clean_reply(option)) for option in options]
     for place in sorted(range(len(texts)), key=lambda at: -len(texts[at])):
         if not texts[place]:

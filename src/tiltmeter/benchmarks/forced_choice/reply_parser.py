@@ -11,7 +11,7 @@ another option (`A rather than B`). For the other mentions, the first rule that 
     4  the reply contains a refusal, in the language of the item or in English, outside the texts of the options
     5  exactly one option is mentioned anywhere in the reply
 
-Any other reply is unparseable. A reply with a label and the text of another option is unparseable, too.
+Any other reply is unparseable. A reply with a label and the text of another option is also unparseable.
 """
 
 import re

@@ -91,7 +91,7 @@ class BoardCell:
 
     @property
     def can_be_ranked(self) -> bool:
-        """Return whether the value has an interval and can be ordered."""
+        """Return whether the model can be ranked: its value has an interval and can be compared with other values."""
         return self.record.interval is not None and self.verdict.is_reliable
 
 

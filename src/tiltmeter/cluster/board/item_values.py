@@ -35,8 +35,8 @@ class CellValues:
     """The items of one cell of the board, which is one model in one column.
 
     `items` are the sorted names of the items, and `values` their contributions to the measure. `labels` are the strata
-    of the items (such as their stereotypes), `sides` the sides of the strata, and `factors` the factors that items
-    share (such as templates).
+    of the items (such as their stereotypes), `sides` the sides of the strata (such as feminine), and `factors` the
+    factors that items share (such as templates).
     """
 
     quantity: Quantity
@@ -69,9 +69,7 @@ def compute_item_values(scores: Scores, cell: BoardCell, key: ColumnKey) -> Cell
         scores_of_role[indices[of_role]] = numbers[of_role]
     is_complete = np.all([np.isfinite(scores_of_role) for scores_of_role in by_role.values()], axis=0)
     if not is_complete.all() and not quantity.values.may_be_missing:
-        raise DataError(
-            f"{SCORES}: item {items[int(np.argmin(is_complete))]} has no finite score in at least one role."
-        )
+        raise DataError(f"{SCORES}: a score of item {items[int(np.argmin(is_complete))]} is missing or not finite.")
     kept = first[is_complete]
     labels, sides = quantity.values.columns[:1], quantity.values.sides
     inputs = {role: scores_of_role[is_complete] for role, scores_of_role in by_role.items()}
@@ -122,7 +120,7 @@ def _select_rows(scores: Scores, cell: BoardCell, key: ColumnKey) -> Scores:
 
 
 def _find_quantity(key: ColumnKey, rows: Scores, manifest: Manifest) -> Quantity | None:
-    """Return the measure of a column and its definition by items; None if the measure is not a mean over items.
+    """Return how items contribute to the measure of a column; None if the measure is not a mean over items.
 
     For a single part, the logarithm of a ratio such as g_s replaces the ratio, because only the logarithm is a mean.
     """

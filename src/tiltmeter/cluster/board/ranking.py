@@ -107,7 +107,8 @@ def _read_values(columns: Iterable[BoardColumn]) -> tuple[_Values, list[str]]:
                 if scores is not None and (computed := compute_item_values(scores, cell, key)) is not None:
                     previous = last.get(key)
                     if previous is not None and np.array_equal(previous.items, computed.items):
-                        computed = replace(computed, items=previous.items)  # share the item names to save memory
+                        # Share the array with the names of the items, to save memory.
+                        computed = replace(computed, items=previous.items)
                     values[key, cell.model] = last[key] = computed
         except (TiltmeterError, OSError, ValueError, KeyError) as error:
             reason = str(error).replace(str(run.folder), run.name)

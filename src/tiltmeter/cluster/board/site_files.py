@@ -39,7 +39,8 @@ def write_board(
     """
     out = expand_home(out)
     reject_unwritable_site(out, folders)
-    out = out.resolve()  # if `out` is a symbolic link, its target is replaced
+    # If `out` is a symbolic link, the site is written to the target of the link.
+    out = out.resolve()
     described = None if attributes is None else expand_home(attributes)
     board = make_board(folders, reference=reference, attributes=described)
     with create_temporary_folder(out.parent) as part:

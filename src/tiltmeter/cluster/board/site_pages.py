@@ -221,7 +221,8 @@ def _render_model_page(
     ]
     described = {name: clip(text, 200) for name, text in model.described.texts().items()}
     if described.get("dtype") == model.entry.dtype:
-        described.pop("dtype", None)  # the page already shows the data type as precision
+        # The page already shows the data type as the precision of the model.
+        described.pop("dtype", None)
     trend = next((one for one in trends if one.name == format_label(model.described.series)), None)
     return load_template("model.html.jinja", _PACKAGE).render(
         **common,

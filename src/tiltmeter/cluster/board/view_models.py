@@ -1,4 +1,4 @@
-"""The values that the templates and the script of the board display: texts, positions on rulers and page names."""
+"""What the templates and the script of the board display: texts, rulers (small drawings of values) and page names."""
 
 import hashlib
 import re
@@ -16,7 +16,7 @@ from tiltmeter.reports.ruler_svg import Ruler, build_ruler
 
 _SHORT = {"no bias": "no bias", "too few": "too few items"}
 _RELATIONS = {"reference": "reference", "closer": "closer than reference", "farther": "farther than reference"}
-# A value is displayed with its number of items if this number is below this share of the largest one in the column.
+# The number of items of a value is displayed if it is below this share of the largest number of items in the column.
 _FEWER = 0.9
 _ANSWERS = {"likelihoods": "by likelihoods", "prompts": "by prompts", "translations": "by translations"}
 
@@ -113,7 +113,7 @@ def format_section_title(key: SectionKey) -> str:
 def build_section_views(columns: Sequence[BoardColumn], numbers: Mapping[str, int]) -> list[SectionView]:
     """Build the tables of the board; `numbers` maps the name of a model to its index.
 
-    All rulers of one benchmark and measure have the same scale.
+    All rulers (small drawings of values) of one benchmark and measure have the same scale.
     """
     scales = _compute_scales(columns)
     names = shorten_names(column.key.benchmark for column in columns)

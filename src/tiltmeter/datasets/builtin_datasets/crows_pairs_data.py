@@ -5,7 +5,7 @@ from tiltmeter.datasets.dataset_definition import Dataset
 
 CONTROLS = ("crows-antistereotype", "crows-negation")
 _FEW = "the number of pairs is small, so only large differences are detectable"
-# The reason why a data set about the same groups with other statements is a control.
+# The reason why a data set with the same groups but other statements can serve as a control.
 _REVERSED = "a model that follows stereotypes would reverse its preference, but a model that prefers a group would not"
 
 

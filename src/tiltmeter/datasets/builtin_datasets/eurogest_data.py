@@ -69,7 +69,7 @@ ENTRIES: tuple[Dataset, ...] = (
         (
             BINARY,
             _TRANSLATED,
-            "each language has other sentences: few Slavic sentences do not show the gender of the speaker, so a "
+            "the languages have different sentences: few Slavic sentences do not show the gender of the speaker, so a "
             "stereotype may have only four sentences",
             "the speaker is named by a pronoun, as in *he said*; in ca el es et fi gl hu it tr, the speaker is named "
             "by a noun, as in *the man said*, because *he said* has no word that distinguishes it from *she said*",

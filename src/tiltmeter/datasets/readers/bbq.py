@@ -164,7 +164,7 @@ def _read_targets(path: Path) -> dict[tuple[str, str, str], tuple[int | None, bo
         index = int(float(target)) if target.replace(".0", "") in ("0", "1", "2") else None
         key = (row["category"], row["example_id"], row["question_index"])
         if targets.setdefault(key, (index, row.get("label_type") == "name"))[0] != index:
-            raise BrokenFileError("contradictory-roles", f"{path.name} has two target_loc for {'/'.join(key)}")
+            raise BrokenFileError("contradictory-roles", f"{path.name} has two target_loc values for {'/'.join(key)}")
     return targets
 
 

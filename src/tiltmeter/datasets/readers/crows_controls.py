@@ -58,7 +58,7 @@ def _parse_slovak_pairs(path: Path, language: str, more: str, less: str) -> Iter
 
     def complete(_number: int, values: dict[str, object]) -> dict[str, object]:
         direction = _DIRECTIONS.get(str(values.pop("gender")))
-        # The authors exclude these rows from their results.
+        # The authors exclude rows with one of these two marks from their results.
         marked = [values.pop(name) for name in ("competence", "misogynistic")]
         values["subtype"] = "left out by its authors" if any(marked) else "kept by its authors"
         if direction:

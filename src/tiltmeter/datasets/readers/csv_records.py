@@ -10,7 +10,10 @@ from tiltmeter.datasets.readers.decoded_text import read_text
 from tiltmeter.forms import Problem
 
 Complete = Callable[[int, dict[str, object]], dict[str, object]]
-"""A function from the row index (from 0) and the fields that have a column to all fields of the record."""
+"""A function that adds the fields without a column.
+
+It takes the row index (from 0) and the fields that were read from columns, and returns all fields of the record.
+"""
 
 
 def read_rows(
@@ -67,4 +70,4 @@ def require_columns(header: Sequence[str], columns: Iterable[str], file: str = "
     for column in columns:
         if column not in header:
             where = f" in {file}" if file else ""
-            raise BrokenFileError("missing-column", f"has no column {column or 'without a name, for the ids'}{where}")
+            raise BrokenFileError("missing-column", f"has no column {column or 'with an empty name (the ids)'}{where}")

@@ -72,7 +72,7 @@ def _build_values(fields: Mapping[str, Any], language: str) -> dict[str, object]
     answers = build_answer_values(texts, unknown, stereotype, int(label) if label.isdigit() else label)
     expected = _CORRECT.get(str(fields["question_type"]), "unknown")
     if answers["correct"] != expected:
-        message = f"the correct answer is {expected}, but by label and groups it is {answers['correct']}"
+        message = f"says that the correct answer is {expected}, but by `label` it is {answers['correct']}"
         raise RowError("contradictory-roles", "question_type", message)
     condition, polarity, category = (fields[name] for name in ("context_condition", "question_polarity", "category"))
     return answers | {

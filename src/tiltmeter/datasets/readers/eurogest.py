@@ -94,7 +94,7 @@ def _build_common_fields(values: list[str], header: list[str]) -> dict[str, obje
 def _select_frames(path: Path, language: str) -> tuple[str, str]:
     """Return the masculine and the feminine frame (carrier sentence) of a language.
 
-    The speaker is a pronoun, or a noun if the frames with pronouns have a problem.
+    A frame names the speaker by a pronoun, or by a noun if the frames with pronouns have a problem.
     """
     name = _get_language_name(language)
     rows = read_rows(find_companion(path, SCAFFOLDS, "missing-field"))

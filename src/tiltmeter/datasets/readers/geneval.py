@@ -34,7 +34,7 @@ def parse(path: Path, language: str) -> Iterator[RawRecord]:
         yield from _parse_contexts(path, language)
     else:
         raise BrokenFileError(
-            _BAD, "must have the name of a released file, as geneval-sentences-feminine-test.en_es.en"
+            _BAD, "must have the name of a released file, such as geneval-sentences-feminine-test.en_es.en"
         )
 
 

@@ -29,7 +29,7 @@ def parse(path: Path, language: str) -> Iterator[RawRecord]:
     """Yield the records of a file such as `pro_stereotyped_type1.txt.test`, with its `anti_stereotyped_…` file."""
     name = _NAME.fullmatch(path.name)
     if name is None:
-        raise BrokenFileError(_BAD, "must have the name of a released file, as pro_stereotyped_type1.txt.dev")
+        raise BrokenFileError(_BAD, "must have the name of a released file, such as pro_stereotyped_type1.txt.dev")
     other = find_companion(path, path.name.replace("pro_", "anti_", 1), _BAD)
     pro, anti = (list(filter(None, read_text(half).split("\n"))) for half in (path, other))
     if len(pro) != len(anti):

@@ -34,7 +34,7 @@ def _read_stereotypical_labels(path: Path, known: set[str]) -> Mapping[str, str]
             if line not in known:
                 raise BrokenFileError(_BAD, f"does not contain line {number} of {companion.name}")
             if labels.setdefault(line, value) != value:
-                raise BrokenFileError(_BAD, f"has a line that is both pro and anti: line {number} of {companion.name}")
+                raise BrokenFileError(_BAD, f"has a line in both companion files: line {number} of {companion.name}")
     return labels
 
 

@@ -55,7 +55,8 @@ def fuse_activations(model: nn.Module) -> list[tuple[nn.Module, str, nn.Module]]
 def _is_equivalent(plain: nn.Module, fused: nn.Module, like: Tensor) -> bool:
     """Return whether both modules give equal outputs, on the device and in the dtype of `like`.
 
-    The outputs for values near zero are also compared separately, because the tolerance is relative to the largest.
+    The outputs for values near zero are also compared separately, because the tolerance is relative to the largest
+    output.
     """
     values = torch.linspace(-60, 60, 4801, device=like.device).to(like.dtype)
     near_zero = values[(values.abs() < 6)]

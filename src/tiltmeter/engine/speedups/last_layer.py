@@ -71,7 +71,7 @@ class LastLayer:
             # The keys and values of cross-attention are computed from other states. An index outside these states would
             # raise an exception on a CPU, but it would end the process on a GPU.
             if [args[0].shape[:-1].numel()] != positions:
-                raise ValueError("the input of this matrix is not the layer's")
+                raise ValueError("this matrix has another input than its layer")
             if len(rows) > _MAX_READ_SHARE * positions[0]:
                 return None
             shapes[:] = [args[0].shape]

@@ -33,7 +33,7 @@ class RelativePositions:
 
     @contextmanager
     def at(self, depths: Tensor | None) -> Iterator[None]:
-        """Set the positions of all tokens to `depths` within the context; None means that positions are row indices."""
+        """Set the positions of all tokens to `depths` within the context; None means the tokens' indices in the row."""
         if depths is None:
             yield
             return

@@ -41,7 +41,8 @@ class ProjectingHead(VocabularyHead):
     def __init__(self, model: nn.Module, projection: nn.Linear) -> None:
         super().__init__(model)
         self._projection = projection
-        # An encoder-decoder is its own base model and has no layers between its decoder and the projection.
+        # An encoder-decoder is its own base model. It has no layers between its decoder and the projection, so there is
+        # nothing to restrict.
         backbone: nn.Module = model.base_model  # type: ignore[assignment]
         self._backbone = backbone if backbone is not model else None
 
@@ -50,7 +51,7 @@ class ProjectingHead(VocabularyHead):
         whole = self._model(**inputs).logits.float()
         hidden = self._compute_hidden_states(inputs)
         ours = linear(hidden, self._projection.weight, self._projection.bias).float()
-        # Both compute the same matrix product of the same numbers, so a larger difference is not rounding.
+        # `ours` and `whole` are the same matrix product of the same numbers, so a larger difference is not rounding.
         if ours.shape != whole.shape or not torch.allclose(ours, whole, rtol=_TOLERANCE, atol=_TOLERANCE):
             return False
         rows = torch.arange(1, len(flatten_states(hidden)))
@@ -84,12 +85,12 @@ class ProjectingHead(VocabularyHead):
         return linear(states, self._projection.weight[start:end], None if bias is None else bias[start:end])
 
     def compute_all_logits(self, states: Tensor) -> Tensor:
-        """Return all logits of half-precision states in float32; additional columns, if any, are minus infinity."""
+        """Return all logits of half-precision states in float32; columns beyond the vocabulary are minus infinity."""
         size, bias = self._projection.out_features, self._projection.bias
         weight = self._aligned_weight
         try:
             logits = torch.mm(states, weight.T, out_dtype=torch.float32)
-        except (TypeError, NotImplementedError):  # torch before version 2.8
+        except (TypeError, NotImplementedError):  # torch before version 2.8 has no `out_dtype`
             logits = linear(states, weight).float()
         if bias is not None:
             logits[:, :size] += bias

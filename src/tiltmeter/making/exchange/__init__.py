@@ -106,7 +106,8 @@ def build_export_rows(project: Project, *, everything: bool = False) -> list[Tex
             for text in project.maker.list_texts_to_translate(project.get_source_item(entry))
             if text.role != "filled"
         ]
-        # If an item has several reviewers, they decide independently. So each gets the texts from before the review.
+        # If an item has several reviewers, they decide independently. So each of them gets the texts from before the
+        # review, without changes by the other reviewers.
         current = texts.get(entry.id, {}) if is_single_reviewer else get_unreviewed_texts(project, entry.id)
         known = {text.field for text in wanted}
         for text in wanted:
@@ -128,7 +129,7 @@ def build_export_rows(project: Project, *, everything: bool = False) -> list[Tex
 
 
 def import_project(project: Project, path: Path, *, format: FileFormat, reviewer: str) -> ImportSummary:
-    """Store the decisions in a file as decisions of the reviewer, and return the numbers of imported items.
+    """Read decisions from a file, and store them in the project as decisions of the reviewer; return a summary.
 
     An item with a conflict is not imported.
     """
@@ -198,7 +199,8 @@ def _import_item(
         wanted = {row.field: row.corrected or row.translation for row in rows}
         is_as_wanted = last and (last.verdict == "drop" or wanted.items() <= last.texts.items())
         if last and (last.comment, last.via) == (comment, via) and is_as_wanted:
-            return _ItemImport(last.verdict, 0, [])  # this file was already imported
+            # An earlier import of this file has already stored this decision.
+            return _ItemImport(last.verdict, 0, [])
         if entry.dropped_in == "review" and not is_single_reviewer:
             entry = replace(entry, dropped=None)
         conflicts = list(_find_conflicts(project, entry, rows, decided, edits, current))
@@ -260,7 +262,7 @@ def _find_conflicts(
     places: dict[str, str] = {}
     for row in rows:
         if row.field in places:
-            yield ImportConflict(row.place, entry.id, row.field, f"repeats {places[row.field]}; remove one of the two")
+            yield ImportConflict(row.place, entry.id, row.field, f"repeats {places[row.field]}; remove one of the rows")
         places.setdefault(row.field, row.place)
         if row.field not in source:
             yield ImportConflict(row.place, entry.id, row.field, "the item has no such text")

@@ -42,7 +42,7 @@ def read_table(path: Path) -> tuple[list[str], list[tuple[int, dict[str, str]]]]
     try:
         text = read_text(path).removeprefix(_MARK)
     except BrokenFileError as error:
-        raise DataError(f"{path} {error}; spreadsheet programs call this encoding “CSV UTF-8”.") from error
+        raise DataError(f"{path} {error} (spreadsheet programs call this format “CSV UTF-8”).") from error
     delimiter = max(",;\t", key=text.split("\n", 1)[0].count)
     try:
         header, *table = list(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)) or [[]]

@@ -77,7 +77,8 @@ def read(path: Path, *, language: str) -> list[TextRow]:
     """Return the units of an XLIFF file as rows; a target that differs from the exported text is a correction."""
     try:
         root = ET.fromstring(read_bytes(path, _MAX_BYTES))
-    except (ET.ParseError, ValueError, LookupError) as error:  # ValueError and LookupError: unknown encodings
+    except (ET.ParseError, ValueError, LookupError) as error:
+        # Python raises a ValueError or LookupError for an unknown encoding.
         raise DataError(f"{path} is not valid XML: {error}.") from error
     try:
         return _parse_units(root, path, language)
@@ -111,7 +112,8 @@ def _parse_unit(unit: ET.Element, path: Path) -> TextRow:
     before = unit.find(f"{_TAG}alt-trans[@origin='{_BEFORE}']/{_TAG}target")
     if not item or source is None or before is None:
         raise DataError(
-            f"{path}: the unit {unit.get('id')!r} was not exported or has lost its alt-trans; export the file again."
+            f"{path}: the unit {unit.get('id')!r} was not exported or has lost its element alt-trans; export the file "
+            "again."
         )
     notes = [note.text or "" for note in unit.findall(f"{_TAG}note") if note.get("from") != "tiltmeter"]
     comment = " ".join(note.strip() for note in notes)

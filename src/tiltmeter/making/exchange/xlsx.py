@@ -51,7 +51,8 @@ def write(rows: Sequence[TextRow], path: Path, *, source: str, language: str) ->
         for column, name in enumerate(COLUMNS, start=1):
             cell = sheet.cell(number, column)
             cell.value = asdict(row)[name] or None
-            cell.data_type = "s" if cell.value is not None else "n"  # a text that begins with = must not be a formula
+            # The data type is set, because a text that begins with = must not become a formula.
+            cell.data_type = "s" if cell.value is not None else "n"
             cell.alignment = styles.Alignment(wrap_text=True, vertical="top")
     for column, name in enumerate(COLUMNS, start=1):
         header = sheet.cell(1, column)
@@ -85,15 +86,18 @@ def read(path: Path, *, language: str) -> list[TextRow]:  # noqa: ARG001 - same 
     Raise a DataError if a needed column contains a formula, because the result of the formula is unknown.
     """
     openpyxl = import_extra("openpyxl", "xlsx", "Excel files")
-    content = BytesIO(read_bytes(path))  # openpyxl gets the content, because it rejects paths that do not end in .xlsx
+    # openpyxl gets the content instead of the path, because it rejects paths that do not end in .xlsx.
+    content = BytesIO(read_bytes(path))
     try:
         _reject_unsafe_file(content, path)
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # the warnings are about styles and other parts that are not read
+            # The warnings are about styles and other parts that are not read.
+            warnings.simplefilter("ignore")
             return _read_rows(openpyxl.load_workbook(content, read_only=True), path)
     except DataError:
         raise
-    except Exception as error:  # openpyxl and its parser raise many types of errors for unusual XML
+    except Exception as error:
+        # openpyxl and its parser raise many types of errors for unusual XML.
         reason = " ".join(str(error).split()).rstrip(".") or type(error).__name__
         raise DataError(
             f"{path} cannot be read as an Excel file ({reason[:200]}); save it again as .xlsx, or use CSV."
@@ -106,12 +110,16 @@ def _reject_unsafe_file(content: BytesIO, path: Path) -> None:
         unpacked = sum(entry.file_size for entry in archive.infolist())
         if unpacked > _MAX_BYTES:
             raise DataError(
-                f"{path} has {unpacked:,} bytes after unpacking, and the limit is {_MAX_BYTES:,}; split it, or use CSV."
+                f"{path} has {unpacked:,} bytes after unpacking, and the limit is {_MAX_BYTES:,}; split the file, or "
+                "use CSV."
             )
         for entry in archive.infolist():
             part = archive.read(entry)
             if any("<!DOCTYPE".encode(encoding) in part for encoding in ("utf-8", "utf-16-le", "utf-16-be")):
-                raise DataError(f"{path}: {entry.filename} declares a document type (DOCTYPE); remove it, or use CSV.")
+                raise DataError(
+                    f"{path}: {entry.filename} declares a document type (DOCTYPE); save the file again in a "
+                    "spreadsheet program, or use CSV."
+                )
     content.seek(0)
 
 
@@ -128,7 +136,7 @@ def _read_rows(book: Any, path: Path) -> list[TextRow]:
             continue
         for column, cell in zip(columns, cells, strict=False):
             if column in NEEDED and cell.data_type == "f":
-                raise DataError(f"{path}, row {number}: `{column}` is a formula; replace it by its value.")
+                raise DataError(f"{path}, row {number}: `{column}` is a formula; replace the formula by its value.")
         table.append((number, dict(zip(columns, map(_get_text, cells), strict=False))))
     return parse_rows(path, table)
 

@@ -130,7 +130,8 @@ def write_sample(
     if not units:
         raise UsageError("There is no sentence or pair to sample; check the input file and the language.")
     create_folder(folder)
-    for leftover in folder.glob(f"{RATINGS}*"):  # an interrupted `write_sample` leaves these files
+    # Delete the files that an interrupted `write_sample` has left.
+    for leftover in folder.glob(f"{RATINGS}*"):
         leftover.unlink()
     with RatingStore(folder / RATINGS) as store, store.begin_transaction():
         store.set_units(units)

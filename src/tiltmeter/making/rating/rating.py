@@ -151,7 +151,7 @@ class RatingSession:
         return [*begun, *fresh]
 
     def release(self, rater: str) -> None:
-        """Delete the reservations of all units for a rater."""
+        """Delete all reservations of a rater, so that other raters can rate the reserved units."""
         with self.store.begin_transaction():
             self.store.free_rating_slots(self._find_rater(rater))
 
@@ -204,7 +204,8 @@ class RatingSession:
             for given in ratings:
                 own = rated.get(given.unit, {}).get(name)
                 if own and own.steps.get(given.task) == given.step:
-                    continue  # an earlier import has stored this rating
+                    # An earlier import has already stored this rating.
+                    continue
                 try:
                     self._store_rating(name, given, units, rated)
                 except UsageError as error:

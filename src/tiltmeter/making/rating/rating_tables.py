@@ -156,7 +156,7 @@ class RatingTables(RowChecksumDatabase):
         query = "SELECT rater FROM ratings UNION SELECT rater FROM rating_slots ORDER BY 1"
         return [rater for (rater,) in self._db.execute(query)]
 
-    # Slots
+    # Methods for slots (reservations of units)
 
     def get_rating_slots(self, now: float) -> dict[str, dict[int, str]]:
         """Return the reservations at the time `now`: a dictionary from unit to slot number to rater.

@@ -61,7 +61,7 @@ def repair_drafts(
 ) -> RepairResult:
     """Run the repair steps on drafts of one language, and return the repaired drafts and the findings.
 
-    `find_aligner` returns an aligner. Without an aligner, the steps do not use word alignment.
+    If `aligner` is None, the steps do not use word alignment.
     """
     unknown = [step for step in steps if step not in STEPS]
     if unknown:

@@ -23,15 +23,15 @@ PROPOSALS = 3
 # Minimum similarity of spelling for a safe change. The candidate must also be aligned with the whole source term ("de
 # ajedrez" is only a part of "chess player"), because spelling alone is not enough: "Araber" is similar to "habe".
 SURE_SIMILARITY = 0.6
-# Weights of alignment in both directions, of alignment in one direction, and of spelling.
+# Weights in the score of a candidate: alignment in both directions, alignment in one direction, similar spelling.
 _BOTH, _EITHER, _SPELLING = 1.0, 0.6, 0.5
 # Outer words of a candidate are removed if they translate the term this many times less often than the best word of the
 # candidate.
 _TRIMMED = 5
 # The word before the aligned word may belong to the term, as in "sich selbst" for "himself". A context counts if the
-# word before translates no other source word (most articles translate one, so their contexts do not count). The two
-# words are proposed as a phrase if the number of such contexts is at least _PHRASE_COUNT and their share is at least
-# _PHRASE_SHARE. If the share is at least _PHRASE_MOSTLY, the phrase is proposed before the single word.
+# word before translates no other source word. (An article usually translates a source article, so it does not count.)
+# The two words are proposed as a phrase if the number of such contexts is at least _PHRASE_COUNT and their share is at
+# least _PHRASE_SHARE. If the share is at least _PHRASE_MOSTLY, the phrase is proposed before the single word.
 _PHRASE_COUNT, _PHRASE_SHARE, _PHRASE_MOSTLY = 3, 0.2, 0.5
 
 
@@ -130,11 +130,14 @@ class _WordUsage:
     preceded: Counter[tuple[str, str, str]] = field(default_factory=Counter)
 
     def share(self, term: str, word: str) -> float:
-        """Return the share of a word's occurrences that translate the term; the share is reduced for rare words."""
+        """Return the share of the occurrences of `word` in which it translates `term`; reduced for rare words."""
         return self.linked[fold_case(term), fold_case(word)] / (self.words[fold_case(word)] + 1)
 
     def compute_phrase_share(self, term: str, before: str, word: str) -> float:
-        """Return the share of the word's translations of the term that follow `before`; 0 if there are too few."""
+        """Of the times that `word` translates `term`, return the share with `before` as the preceding word.
+
+        Return 0 if this is the preceding word fewer than `_PHRASE_COUNT` times.
+        """
         term, before, word = fold_case(term), fold_case(before), fold_case(word)
         together = self.preceded[term, before, word]
         return together / self.linked[term, word] if together >= _PHRASE_COUNT else 0.0
@@ -247,9 +250,10 @@ class _TermSearch:
         return target[first].start, target[last].end
 
     def _compute_phrase_share(self, first: int) -> float:
-        """Return the share of a word's uses for the term in which the same word precedes it.
+        """Return the share of contexts in which the word at index `first` has the same preceding word as here.
 
-        `first` is the index of the word; the preceding word may belong to the translation of the term.
+        Only contexts in which the word translates the term are counted. If the share is large, the preceding word
+        probably belongs to the translation of the term.
         """
         if first == 0 or self._get_text_between(first - 1) != " ":
             return 0.0

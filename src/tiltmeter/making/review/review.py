@@ -59,7 +59,7 @@ class Review:
         self._queue = ReviewQueue(project, self.rule)
         apply_changed_rule(project)
 
-    # Reviewers and guidelines
+    # Methods for reviewers and guidelines
 
     def add_reviewer(self, name: str) -> None:
         """Add a person as a reviewer of the project."""
@@ -72,7 +72,7 @@ class Review:
         """Return the text of the guidelines for reviewers; an empty text if the project has no guidelines."""
         return self.project.guidelines()
 
-    # The queue
+    # Methods for the queue of items
 
     def list_queue(self, state: ReviewState | None = None) -> list[QueueEntry]:
         """Return the items of the queue in order, including reviewed items; with `state`, only items in this state."""
@@ -96,7 +96,8 @@ class Review:
         Items in `skip`, and items about which the reviewer has asked an unanswered question, are skipped.
         """
         name = self._find_reviewer(reviewer)
-        with self._begin_transaction(synced=False):  # losing a reservation in a power failure does no harm
+        # The transaction is not synced to disk, because losing a reservation in a power failure does no harm.
+        with self._begin_transaction(synced=False):
             item = self._queue.take(name, self._clock(), self._held, skip)
             return self._build_view(self._get_reviewable_item(item), name) if item else None
 
@@ -105,7 +106,7 @@ class Review:
         self._queue.refresh()
         return self._build_view(self._get_reviewable_item(item), self._find_reviewer(reviewer))
 
-    # Decisions
+    # Methods for decisions
 
     def decide(
         self,
@@ -180,7 +181,7 @@ class Review:
             self._store.reveal(item, name)
         return [decision for decision in known if decision.reviewer != name]
 
-    # Adjudication
+    # Methods for the adjudication of conflicts, and for the progress
 
     def reveal(self, item: str, reviewer: str) -> None:
         """Record that a reviewer has seen all decisions on an item.
@@ -248,7 +249,9 @@ class Review:
                 verdict, texts = taken[-1].verdict, taken[-1].texts
                 accepted = {**taken[-1].accepted, **(accepted or {})}
             if verdict is None:
-                raise UsageError("An adjudication needs a verdict, or the name of a reviewer whose decision to take.")
+                raise UsageError(
+                    "An adjudication needs a verdict, or the name of a reviewer whose decision is adopted."
+                )
             problems = self._queue.problems(item)
             decision = make_decision(
                 self.project, entry, name, verdict, texts or {}, {}, accepted or {}, None, problems
@@ -287,7 +290,7 @@ class Review:
         """Return the ids of the reviewer's decisions on an item, oldest first, including withdrawn decisions."""
         return self._store.list_own_decisions(item, self._find_reviewer(reviewer))
 
-    # Questions
+    # Methods for questions of reviewers
 
     def ask(self, reviewer: str, item: str, question: str) -> None:
         """Store a reviewer's question about an item. The item is skipped for this reviewer until somebody answers."""
@@ -329,13 +332,15 @@ class Review:
     @contextmanager
     def _begin_transaction(self, *, synced: bool = True) -> Iterator[None]:
         """Begin a database transaction, and update the queue of items inside the transaction."""
-        self._queue.refresh()  # the first refresh may be slow, so it is done before the database is locked
+        # The first refresh may be slow, so it is done before the database is locked.
+        self._queue.refresh()
         try:
             with self._store.begin_transaction(synced=synced):
                 self._queue.refresh()
                 yield
         except BaseException:
-            self._queue.invalidate()  # the queue may contain changes that were rolled back
+            # The queue may contain changes that were rolled back, so all items are compared with the database again.
+            self._queue.invalidate()
             raise
 
     def _store_decision(self, decision: ReviewDecision, known: int | None = None) -> ReviewOutcome:
@@ -345,7 +350,10 @@ class Review:
         return outcome
 
     def _find_reviewer(self, name: str) -> str:
-        """Return the reviewer's name as it was added, ignoring case; raise a NotAReviewerError if nobody has it."""
+        """Return the stored spelling of a reviewer's name, ignoring letter case.
+
+        Raise a NotAReviewerError if no reviewer has this name.
+        """
         for known in self._store.list_reviewer_names():
             if known.casefold() == name.strip().casefold():
                 return known

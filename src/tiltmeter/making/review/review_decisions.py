@@ -97,7 +97,7 @@ def make_decision(
         return ReviewDecision(item, reviewer, "drop", shown=view.shown)
     changes = {**texts, **{field: get_proposal_text(view, field, number) for field, number in proposals.items()}}
     if verdict == "accept" and any(view.texts.get(field) != text for field, text in changes.items()):
-        raise UsageError(f"{item} has new texts, which need the verdict edit instead of accept.")
+        raise UsageError(f"The texts of {item} were changed; use the verdict `edit` instead of `accept`.")
     validate_texts(view, changes)
     result = {**view.texts, **changes}
     _reject_invalid(project, view, result, accepted, problems)

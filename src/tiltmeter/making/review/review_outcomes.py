@@ -60,7 +60,7 @@ def compute_outcome(project: Project, entry: ProjectItem, decisions: Iterable[Re
 def select_current_decisions(
     project: Project, entry: ProjectItem, decisions: Iterable[ReviewDecision]
 ) -> list[ReviewDecision]:
-    """Return the decisions that were made on the current version of the item, before the review changed its texts."""
+    """Return the decisions on the current texts of an item; changes that the review itself has made do not count."""
     known = list(decisions)
     return select_current(entry, get_unreviewed_texts(project, entry.id), known) if known else []
 

@@ -47,7 +47,7 @@ class _Reservation:
 
 @dataclass(slots=True)
 class _QueueState:
-    """The content of the queue, which is read again when another program part has changed the database.
+    """The content of the queue, which is read again after the database was changed by other code or another process.
 
     `decided` maps reviewers to the items that they have decided on. `asked` maps reviewers to the items about which
     they have asked an unanswered question. `incomplete` are the items that need more decisions. `slots` maps items to
@@ -104,7 +104,8 @@ class ReviewQueue:
         """Update an item of the queue from the database; call it inside the transaction that changed the item."""
         keys = {name: key for name, (_, _, key) in self._store.read_item_keys(item).items()}
         if item not in self._known.items or item not in keys:
-            return  # the next refresh adds or removes the item
+            # The next refresh adds the item to the queue or removes it.
+            return
         entry = self._known.items[item]
         self._remove(entry)
         self._read([item], keys, ())

@@ -67,7 +67,7 @@ class ReviewOutcome:
 
 
 def settle_decisions(decisions: Iterable[ReviewDecision], rule: ReviewRule) -> ReviewOutcome:
-    """Return the outcome of the decisions on an item, of which each reviewer has made one.
+    """Return the outcome of the decisions on an item. Each reviewer has made one decision.
 
     If there are adjudications, only the last adjudication counts. If two different decisions both have enough votes,
     the outcome is a conflict.

@@ -105,7 +105,7 @@ class AppliedOutcome:
 class ReviewTables(RowChecksumDatabase):
     """The tables of a review, such as reviewers and decisions. Call methods that write inside `begin_transaction()`."""
 
-    # Reviewers
+    # Methods for reviewers
 
     def add_reviewer(self, name: str) -> None:
         """Add a reviewer; do nothing if there is already a reviewer with this name."""
@@ -120,13 +120,13 @@ class ReviewTables(RowChecksumDatabase):
         query = "SELECT reviewer, count(*) FROM decisions WHERE undone_at IS NULL GROUP BY reviewer ORDER BY reviewer"
         return dict(self._db.execute(query))
 
-    # Decisions
+    # Methods for decisions
 
     def add_decision(self, decision: ReviewDecision, known: int | None = None) -> None:
         """Store a decision, and withdraw the earlier decision of the same person on the item.
 
         `known` is the number of the person's earlier decisions on the item, including withdrawn decisions, when the
-        page was built. Later decisions on the same texts were sent from the same page and are deleted.
+        page was built. Later decisions on the same texts were sent from the same page (a double click) and are deleted.
         """
         key = [decision.item, decision.reviewer, decision.adjudicates]
         revealed = self.is_revealed(decision.item, decision.reviewer)
@@ -245,7 +245,7 @@ class ReviewTables(RowChecksumDatabase):
         query = "SELECT 1 FROM reveals WHERE item = ? AND reviewer = ?"
         return self._db.execute(query, [item, reviewer]).fetchone() is not None
 
-    # Slots
+    # Methods for slots (reservations of items)
 
     def list_slots(self) -> Iterator[tuple[str, int, str, float]]:
         """Return the item, slot number, reviewer and expiry time of each reservation, including expired reservations.
@@ -262,7 +262,7 @@ class ReviewTables(RowChecksumDatabase):
         """Delete a reviewer's reservation of an item."""
         self._db.execute("DELETE FROM review_slots WHERE item = ? AND reviewer = ?", [item, reviewer])
 
-    # Questions
+    # Methods for questions of reviewers
 
     def add_question(self, item: str, reviewer: str, question: str) -> None:
         """Store a question of a reviewer about an item."""
@@ -292,7 +292,7 @@ class ReviewTables(RowChecksumDatabase):
             items.setdefault(reviewer, set()).add(item)
         return items
 
-    # Changes
+    # Methods that detect changes, and methods for cached problems
 
     def stamp(self) -> tuple[int, int]:
         """Return a value that changes with every write to the database, by this connection or by another."""
@@ -339,7 +339,7 @@ class ReviewTables(RowChecksumDatabase):
         row = self._db.execute(query, [steps, version]).fetchone()
         return str(row[0]) if row else ""
 
-    # Outcomes
+    # Methods for applied outcomes
 
     def list_applied_texts(self) -> dict[str, dict[str, str]]:
         """Return a dictionary from the id of each item with an applied outcome to its texts before the review."""

@@ -16,7 +16,7 @@ from tiltmeter.making.writing.speaker_patterns import find_gender_cue, is_first_
 
 
 def check_written_item(project: Project, item: str, form: str, texts: Mapping[str, str]) -> list[RepairFinding]:
-    """Return the problems of a written item with these texts; `list_missing_checks` returns checks that are missing."""
+    """Return the problems of a written item with these texts; see `list_missing_checks` for checks that are skipped."""
     source, language = project.settings.source_language, project.settings.language
     problems: Iterator[tuple[str, str, str]] = iter(())
     if form == "gest":

@@ -83,8 +83,8 @@ def _parse_subject(table: TomlTable, quota: int, form: str) -> WritingSubject:
         raise table.error("side", "feminine or masculine")
     if number in STEREOTYPES and side != (known := get_gest_side(number)):
         raise DataError(
-            f"{table.path}: stereotype {number} is one of GEST's and is {known}; use numbers from 17 for your own "
-            "stereotypes."
+            f"{table.path}: stereotype {number} belongs to GEST, and its side is {known}; use numbers from 17 for your "
+            "own stereotypes."
         )
     return WritingSubject(str(number), name, quota, side, sub)
 
@@ -92,7 +92,7 @@ def _parse_subject(table: TomlTable, quota: int, form: str) -> WritingSubject:
 def build_default_plan(form: str, quota: int) -> str:
     """Return a writing plan that users can edit, as TOML.
 
-    For GEST forms, its subjects are the sixteen stereotypes. For other forms, it has one subject as an example.
+    For GEST forms, its subjects are the sixteen stereotypes of GEST. For other forms, it has one subject as an example.
     """
     lines = [
         '# The writers, for example ["Ana", "Eva"], and the number of items that each writes for each subject.',

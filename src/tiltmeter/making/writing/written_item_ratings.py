@@ -72,7 +72,9 @@ def build_rating_units(project: Project) -> list[RatingUnit]:
     units = []
     for entry in project.store.items():
         if entry.subject not in subjects:
-            raise DataError(f"{path} has no subject {entry.subject}, but the item {entry.id} needs it; add it again.")
+            raise DataError(
+                f"{path} has no subject {entry.subject}, but the item {entry.id} is about it; add this subject again."
+            )
         subject = subjects[entry.subject]
         label = ": ".join(filter(None, (subject.name, ", ".join(subject.sub))))
         rated_texts = {field: text for field, text in texts.get(entry.id, {}).items() if field != TRANSLATION}

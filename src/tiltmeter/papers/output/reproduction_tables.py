@@ -23,7 +23,7 @@ class TableSummary:
 
     @property
     def number_count(self) -> int:
-        """The number of outcomes over all statuses."""
+        """The number of printed numbers, over all statuses."""
         return sum(self.counts.values())
 
 

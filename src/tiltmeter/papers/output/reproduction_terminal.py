@@ -90,7 +90,7 @@ def _print_table(paper: Paper, table: str, outcomes: Sequence[ReproducedNumber],
             cells.setdefault((row, column), outcome)
     available = [row for row, is_available in rows.items() if is_available]
     if not available:
-        console.print(f"{title}: none of its {format_count(len(outcomes), 'number')} available.\n", highlight=False)
+        console.print(f"{title}: not available ({format_count(len(outcomes), 'number')}).\n", highlight=False)
         return
     console.print(Text(title))
     texts = {key: _format_cell(outcome, console) for key, outcome in cells.items()}

@@ -44,7 +44,7 @@ def get_score_path(model: str, language: str) -> str:
 
 
 def measure_pair_scores(context: RecipeContext, model: str, language: str) -> Numbers:
-    """Return CPS as published, for all pairs and by bias type, from a model's released scores."""
+    """Return the published CrowS-Pairs score (CPS), over all pairs and by bias type, from a model's released scores."""
     path = context.fetch(REPOSITORY, get_score_path(model, language))
     records = pairs.measure(read_pair_scores(path, model, language), intervals=False)
     return {(r.view, r.group, "CPS"): r.value for r in records if r.measure == pairs.CPS_PUBLISHED.name}

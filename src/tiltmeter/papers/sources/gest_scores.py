@@ -101,7 +101,7 @@ def _measure_released_pairs(context: RecipeContext, hub: str, language: str) -> 
 
 
 def count_pairs(context: RecipeContext) -> Numbers:
-    """Return the number of pairs whose two words have a common beginning, for each translation system and language.
+    """Return the number of pairs that the filters of GEST's authors accept, for each translation system and language.
 
     A pair that occurs twice is counted twice. This is an assumption: neither the paper nor the released code says how
     pairs were counted.

@@ -91,7 +91,10 @@ def find_source(paper: str, cell: CellKey, *, from_models: bool) -> NumberSource
 
 
 def measure_predictions(context: RecipeContext, file: str, language: str, items_of: str) -> Numbers:
-    """Return the measures of a file of predictions; `items_of` is a language whose items are used, or empty for all."""
+    """Return the measures of a file of predictions; only items that exist in the language `items_of` are used.
+
+    All items are used if `items_of` is empty.
+    """
     path = context.fetch(REPOSITORY, f"results/predictions/{file}")
     scores = read_predictions(path, "stereotypes-multi", context.compute_once(_load_items, language)).scores
     if items_of:

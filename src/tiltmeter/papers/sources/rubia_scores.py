@@ -57,7 +57,10 @@ def find_source(cell: CellKey, *, from_models: bool) -> NumberSource:
 
 
 def measure_perplexities(context: RecipeContext, counted: str) -> Numbers:
-    """Return CPS as published for each model, domain and subdomain; the sentence with lower perplexity is preferred."""
+    """Return the published CrowS-Pairs score (CPS) for each model, domain and subdomain.
+
+    A model prefers the sentence with the lower perplexity.
+    """
     scores = context.compute_once(read_perplexities, context.fetch(REPOSITORY, FILE))
     if counted == DISTINCT:
         scores = scores[~scores.duplicated(["model", "role", "bias_type", "more", "less"])]

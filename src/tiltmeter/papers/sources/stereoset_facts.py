@@ -8,7 +8,8 @@ from tiltmeter.papers.sources.oeztuerk import REPOSITORY
 from tiltmeter.papers.sources.recipe import Key, Numbers, Recipe
 from tiltmeter.papers.sources.recipe_context import RecipeContext
 
-# Maps the name of a data file in text.csv to its part and its edition (a language, and the version if it is old).
+# Maps each name of a data file in text.csv to the part and the edition in the name of the released file. The edition is
+# a language, followed by the version if the file is not of the latest version.
 FRAMES = {
     "intersentence": ("intersentence", "en"),
     "intrasentence": ("intrasentence", "en"),

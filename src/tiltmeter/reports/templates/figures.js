@@ -37,7 +37,7 @@
   const options = {
     mode: "vega", renderer: "svg", actions: false, ast: true, defaultStyle: false, tooltip: showTooltip,
     // Charts are not allowed to load anything.
-    loader: { load: () => Promise.reject(new Error("Nothing is loaded.")), sanitize: () => Promise.reject(new Error("No links.")) },
+    loader: { load: () => Promise.reject(new Error("This page must not load files.")), sanitize: () => Promise.reject(new Error("This page must not open links.")) },
   };
 
   async function draw(elements) {

@@ -31,7 +31,7 @@ def split_sentences(text: str) -> list[str]:
 
 
 def find_gender_words(item: GenevalItem, translation: str) -> tuple[frozenset[str], frozenset[str]]:
-    """Return the words of a translation that occur only in the correct, and those only in the incorrect reference."""
+    """Return two sets of words of a translation: those only in the correct and those only in the wrong reference."""
     correct, incorrect = extract_reference_words(item.correct), extract_reference_words(item.incorrect)
     words = extract_reference_words(translation)
     return words & (correct - incorrect), words & (incorrect - correct)
@@ -56,7 +56,7 @@ def build_source_text(item: GenevalItem) -> str:
 def _open_scorer(gender_from: str, _direction: Direction) -> Scorer:
     if gender_from != "rules":
         raise UsageError(
-            "MT-GenEval finds the gender by the words of its references and does not support --gender-from; remove it."
+            "MT-GenEval finds the gender by the words of its references, so --gender-from is not supported; remove it."
         )
 
     def score(items: Sequence[GenevalItem], translations: Sequence[str]) -> ScoredTranslations:

@@ -123,7 +123,7 @@ def reject_edition(on: str, edition: str | None) -> None:
 
 
 def load_target(on: str, edition: str) -> TranslationTarget:
-    """Return the target of a specification such as `gest-mt:sk` or `starter-neutral-mt:tr-en`."""
+    """Return the tasks of a specification such as `gest-mt:sk` or `starter-neutral-mt:tr-en`."""
     spec = parse_spec(on)
     source = _find_source(on, spec, edition)
     known = edition if spec.name == GEST_MT else None

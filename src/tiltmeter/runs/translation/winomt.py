@@ -21,8 +21,8 @@ from tiltmeter.translators.word_alignment import AlignedPair, Token, find_aligne
 PROTOCOL = "aligned-nouns"
 _GENDERS = {"masculine": MALE, "feminine": FEMALE, "neutral": NEUTRAL}
 _APOSTROPHES = "'’"
-# A word is usual for an entity if the alignment links them in at least this share and this number of the entity's
-# sentences.
+# A word is a usual translation of an entity (a noun for a person) if the alignment links the two in at least this share
+# and at least this number of the sentences about the entity.
 _USUAL = 0.05
 _OFTEN = 3
 # Words whose first letters are equal, up to this number of letters, count as forms of one word.

@@ -278,7 +278,8 @@ def _serve_copy(request: Request) -> Response:
     out = temporary.enter_context(create_temporary_folder()) / f"{folder.name}.zip"
     try:
         archive_project(folder, out)
-        if name:  # after the copy is made, so that the record covers all decisions in the copy
+        # This is recorded after the copy is made, so that the record covers all decisions in the copy.
+        if name:
             run_in_review(request, lambda review: review.reveal_all(name))
     except BaseException:
         temporary.close()

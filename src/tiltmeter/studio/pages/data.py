@@ -29,8 +29,8 @@ _EXAMPLES = 2
 class ProjectLine:
     """A project in the list on the page "Data".
 
-    `system` is the translation system, or the value for items that people write. `open_items` is the number of items
-    with open problems. `problem` is the reason why the project cannot be opened, or empty.
+    `system` is the translation system, or "written" if people write the items. `open_items` is the number of items with
+    open problems. `problem` is the reason why the project cannot be opened, or empty.
     """
 
     name: str

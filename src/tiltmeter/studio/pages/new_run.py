@@ -43,7 +43,8 @@ if TYPE_CHECKING:
 _MESSAGE_INTERVAL = 0.25
 # If a browser does not accept an update of the job list within this many seconds, its connection is closed.
 _SEND_TIMEOUT = 30.0
-_MAX_FIELDS = 500  # maximum number of fields in a form that the studio accepts
+# Maximum number of fields in a form that the studio accepts.
+_MAX_FIELDS = 500
 # The name of the data set that is selected when the page opens.
 _FIRST = "starter"
 # The options of a run that the form shows. An option has a label in `studio` if the studio shows it.

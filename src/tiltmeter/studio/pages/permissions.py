@@ -21,7 +21,8 @@ T = TypeVar("T")
 
 # Each decision is stored with the program in which it was made; this is the value for decisions made in the studio.
 VIA = "studio"
-LONGEST = 20_000  # maximum number of characters in a form field
+# Maximum number of characters in a form field.
+LONGEST = 20_000
 
 
 def get_project_name(request: Request) -> str:

@@ -29,7 +29,8 @@ from tiltmeter.studio.run_trash import DAYS, RunTrash
 if TYPE_CHECKING:
     from tiltmeter.studio.app import Studio
 
-PAGE = 50  # number of runs that the list shows before the user presses "Show more"
+# Number of runs that the list shows before the user presses "Show more".
+PAGE = 50
 # Maximum time for reading the files of new runs in one request, in seconds; the next request reads further runs.
 _READING = 0.4
 # Labels for the properties in which compared runs may differ, which are the values of `comparability.ACROSS`.
