@@ -524,8 +524,8 @@ def compute_detectable_effect(estimate: Estimate, alpha: float, power: float = P
             return alarm * 0.5 + miss * math.sqrt(0.25 - effect**2) - effect * math.sqrt(size)
 
         return estimate.maximum * (_find_root(short_of, 0.0, 0.5) if short_of(0.5) < 0 else 0.5)
-    if isinstance(estimate, WeightedShares):
-        # If all shares are 0 or 1, the standard error is 0, so the width of the interval is used instead.
+    if isinstance(estimate, WeightedShares) or (isinstance(estimate, PairedMean) and not error.value):
+        # If all items have the same value, the standard error is 0, so the width of the interval is used instead.
         low, high = estimate.interval(1 - alpha)
         alarm = float(ndtri(1 - alpha / 2))
         return (alarm + float(ndtri(power))) / alarm * (high - low) / 2
