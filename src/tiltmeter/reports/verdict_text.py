@@ -206,6 +206,8 @@ def _build_headline(
     lead = _describe_one_model(models[0], summary) if len(models) == 1 else _describe_several_models(models, summary)
     # A difference in missing answers is a finding of its own, so it directly follows the lead.
     gaps = [f"{_describe_location([v], models)}: {gap}." for v in summary for gap in describe_missing_gaps(v.row)]
+    if gaps:
+        lead = f"{lead.removesuffix('.')}; answers are missing more often for one side."
     more = [*gaps[:3], *samples]
     more += [_describe_contradiction(v) for v in summary if v.verdict.kind == "contradictory"]
     more += _describe_answer_types(summary)
