@@ -114,8 +114,8 @@ def test_one_sided_refusals_are_in_the_lead_and_explained_next(tmp_path: Path) -
     page, _ = make_report([("chat", result)])
     first_screen = page.split('aria-label="Summary"')[1].split("</section>")[0]
     sentences = re.sub(r"<[^>]+>", "", first_screen)
-    assert_mentions(sentences, "answers are missing more often for one side.")
-    assert_mentions(sentences, "refuses more often where the stereotype is right")
+    assert_mentions(sentences, "more often for one side")
+    assert_mentions(sentences, "where the stereotype is right")
     assert 'class="headline doubt"' in first_screen
 
 
