@@ -1,3 +1,5 @@
+from pathlib import Path
+
 from tiltmeter.papers.printed_numbers import find_paper, load_papers, read_printed_numbers
 from tiltmeter.papers.reasons import load_reasons, load_remarks
 
@@ -21,3 +23,11 @@ def test_every_reason_says_what_the_number_should_be() -> None:
         assert any(ways)
         assert reason.summary.endswith(".")
         assert reason.evidence.endswith(".")
+
+
+def test_the_page_on_reproduction_has_the_reasons_and_remarks() -> None:
+    page = (Path(__file__).resolve().parents[2] / "docs/evidence/reproduction.md").read_text(encoding="utf-8")
+    headings = [line.removeprefix("### ") for line in page.splitlines() if line.startswith("### ")]
+    assert len(set(headings)) == len(headings)
+    assert {f"{reason.paper}: {reason.summary.removesuffix('.')}" for reason in load_reasons()} == set(headings)
+    assert [remark.evidence for remark in load_remarks() if remark.evidence not in page] == []

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import tiltmeter
+from tests.examples.written import COMMANDS
 from tests.runs.made import association_scores, run, saved
 from tests.support.messages import raises_mentioning
 from tiltmeter.runs.nested_runs import expand_run_folders, list_nested_runs
@@ -23,6 +24,13 @@ def test_runs_are_found_below_a_folder_but_not_in_each_other_nor_in_hidden_folde
     (tmp_path / "out" / "linked").symlink_to(found[0])
     assert list_nested_runs(tmp_path) == [*found, tmp_path / "out" / "linked"]
     assert list_nested_runs(found[1]) == [found[1]]
+
+
+def test_runs_are_found_at_most_eight_levels_deep(tmp_path: Path) -> None:
+    deepest = make_empty_run(tmp_path.joinpath("eight", *"1234567"))
+    make_empty_run(tmp_path.joinpath("nine", *"12345678"))
+    assert list_nested_runs(tmp_path) == [deepest]
+    assert "at most eight levels deep" in str(vars(COMMANDS[("board",)].params[0])["help"])
 
 
 def test_a_folder_without_runs_is_rejected_when_it_is_read(tmp_path: Path) -> None:

@@ -9,7 +9,9 @@ from tiltmeter.cli.output import print_note
 
 
 def board(
-    runs: Annotated[list[Path], typer.Argument(metavar="FOLDER", help="Folders that contain runs, at any depth.")],
+    runs: Annotated[
+        list[Path], typer.Argument(metavar="FOLDER", help="Folders that contain runs, at most eight levels deep.")
+    ],
     out: Annotated[
         Path, typer.Option("--out", "-o", help="Write the site to this folder; an existing board in it is replaced.")
     ],

@@ -80,7 +80,7 @@ from tiltmeter.measures.stereotype_sides import (
 
 ROLE = "speaker_gender"
 MASCULINE, FEMININE = 1.0, 0.0
-# f_s, f_m, p_m and p_f have intervals only if each stereotype has at least this number of translations with a gender.
+# A stereotype with fewer translations with a gender is left out of f_s, f_m, p_m and p_f (see `without_small_groups`).
 FEWEST = 20
 SHARE = (0.0, 1.0)
 FACTORS = ("idea",)

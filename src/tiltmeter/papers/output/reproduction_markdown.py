@@ -19,10 +19,10 @@ _MOST_LISTED = 20  # maximum number of listed numbers for each reason; the numbe
 _INTRODUCTION = """\
 # Reproduction of printed numbers
 
-This page is the output of `tiltmeter reproduce all --markdown FILE`. Every number in the papers' tables is recomputed
-from the released predictions and translations, and compared with the printed number to its last digit. If a source
-file is missing, its numbers count as not available. The files that were used are listed below. Numbers in running
-text, captions and smaller tables are recomputed from the released data, or from the tables that they summarise.
+This page is the output of `tiltmeter reproduce all --markdown FILE`. A number in a table of a paper is recomputed from
+the released predictions or translations, and compared with the printed number to its last digit. If we do not have the
+file that a number comes from, the number counts as not available; the available files are listed below. Numbers in
+running text, captions and smaller tables are recomputed from the released data, or from the tables that they summarise.
 
 The column *number* has the heads of the row and the column in the printed table, in the words of the paper.
 """
@@ -37,7 +37,7 @@ def to_markdown(reproduction: Reproduction) -> str:
     parts.append("\n## Numbers that differ for a known reason\n")
     for group in list_explained_numbers(reproduction):
         tables = format_table_title(dict.fromkeys(outcome.printed.table for outcome in group.outcomes))
-        parts.append(f"### {group.summary}\n")
+        parts.append(f"### {group.paper}: {group.summary.removesuffix('.')}\n")
         parts.append(f"This reason applies to {_format_counts(group.outcomes)} in {group.paper}, {tables}.\n")
         parts += [f"{text}\n" for text in group.evidence]
         parts += [*_format_numbers(group.outcomes, _MOST_LISTED), ""]
