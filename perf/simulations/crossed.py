@@ -10,6 +10,7 @@ from functools import cache
 
 import numpy as np
 import pandas as pd
+from scipy.special import ndtri
 
 from perf.simulations.comparisons import quantity
 from perf.simulations.gates import result
@@ -29,7 +30,7 @@ from perf.simulations.structures import (
 from perf.simulations.verdicts import Case, Row, power, record
 from tiltmeter.comparing import check, parse_rule
 from tiltmeter.forms.winomt import ANTI, GENDERS, PRO
-from tiltmeter.measures import winobias, winomt
+from tiltmeter.measures import geneval, winobias, winomt
 from tiltmeter.measures.association import SS
 from tiltmeter.measures.contrasts import compute_contrast
 from tiltmeter.measures.estimates import Estimate, Share, compute_two_sided_p
@@ -213,6 +214,32 @@ def translations(load: Load, effects: Effects) -> Simulate:
                 biased,
             )
         )
+        return {TYPE_I: is_significant(found), FORMER: is_significant(former), COVERAGE: covers(shifted, 10.0)}
+
+    return each(draw_and_count)
+
+
+def genders_of_sources(load: Load, effects: Effects) -> Simulate:
+    """Simulate the acc gap of MT-GenEval: 70% of the genders are right; with a true gap 75% of men, 65% of women.
+
+    An effect of a word favours the translation of men and lowers that of women, or the reverse.
+    """
+
+    def draw_and_count(rng: Rng) -> dict[str, float | None]:
+        structure = load()
+        base = add_keys(structure, "mt-geneval")
+        is_man = (base["gender"] == "masculine").to_numpy()
+        scale = np.sqrt(1 + sum(deviation**2 for deviation in effects.values()))
+
+        def score(men: float, women: float) -> pd.DataFrame:
+            signed = np.where(is_man, 1, -1) * draw_effects(rng, structure, effects)
+            right = rng.normal(size=structure.n) < scale * ndtri(np.where(is_man, men, women)) + signed
+            roles = {"correct": right, "matched": np.ones(structure.n)}
+            return pd.concat([base.assign(role=role, score=values.astype(float)) for role, values in roles.items()])
+
+        scores = score(0.7, 0.7)
+        tables = (scores, keep_former_columns(scores, structure), score(0.75, 0.65))
+        found, former, shifted = (find_record(geneval.measure(table), "acc gap") for table in tables)
         return {TYPE_I: is_significant(found), FORMER: is_significant(former), COVERAGE: covers(shifted, 10.0)}
 
     return each(draw_and_count)
@@ -425,9 +452,17 @@ def list_other_settings() -> Iterator[Setting]:
     for name, effects in list_nulls(("entity", "template")).items():
         load = _load("winomt", "en", "entity")
         yield Setting("crossed", ("ΔS of WinoMT", name, "all"), translations(load, effects))
+    for part in ("sentences", "context"):
+        for name, effects in list_nulls(("gendered_words",)).items():
+            row = (f"acc gap of MT-GenEval in Spanish, {part}", name, "all")
+            yield Setting("crossed", row, genders_of_sources(_load_geneval(part), effects))
     for per in (20, None):
         row = ("g_s of GEST, real log ratios mirrored", "idea", f"{per or 'all'} sentences a stereotype")
         yield Setting("crossed", row, ideas(per))
+
+
+def _load_geneval(part: str) -> Load:
+    return lambda: load_structure("mt-geneval", part, "es", None)
 
 
 def _load(name: str, language: str, former: str) -> Load:

@@ -281,3 +281,16 @@ def test_whole_is_true_or_false() -> None:
     values = get_item_form(WHOLE).from_json(line).values
     assert values is not None
     assert "whole" in {problem.field for problem in build_item(values)[1]}
+
+
+def test_all_forms_declare_factors() -> None:
+    assert {name: sorted(form.factors) for name, form in get_forms().items()} == {
+        "association": ["targets", "words"],
+        "pairs": ["templates", "terms"],
+        "gest": ["ideas"],
+        "gendered-pairs": ["ideas"],
+        "winobias": ["occupations", "templates"],
+        "multiple-choice": ["names", "templates"],
+        "winomt": ["nouns", "templates"],
+        "geneval": ["words"],
+    }

@@ -662,3 +662,11 @@ def test_detectable_effect_of_rates_is_close_to_the_normal_formula() -> None:
     assert compute_detectable_effect(rates, 0.05) == pytest.approx(
         rates.standard_error.value * (1.959964 + 0.841621), rel=0.02
     )
+
+
+def test_identical_answers_have_a_detectable_effect() -> None:
+    """The standard error is 0, but a bias that the interval contains cannot be detected."""
+    same = PairedMean.from_differences(np.zeros(100))
+    assert compute_detectable_effect(same, 0.05) > same.interval()[1] > 0
+    larger = PairedMean.from_differences(np.zeros(1_000))
+    assert 0 < compute_detectable_effect(larger, 0.05) < compute_detectable_effect(same, 0.05)

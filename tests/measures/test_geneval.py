@@ -3,6 +3,7 @@
 import itertools
 import random
 
+import numpy as np
 import pandas as pd
 import pytest
 from scipy.stats import binomtest
@@ -95,3 +96,45 @@ def test_scores_must_be_0_or_1() -> None:
     scores["score"] = 0.5
     with raises_mentioning(DataError, "S for item a", "0 or 1"):
         measure(scores)
+
+
+def with_words(scores: pd.DataFrame, words: int) -> pd.DataFrame:
+    """The scores with the words in which the references differ; item n has the word n modulo `words`."""
+    numbers = scores["item"].str.extract(r"(\d+)", expand=False).astype(int)
+    return scores.assign(gendered_words="w" + (numbers % words).astype(str))
+
+
+@pytest.mark.parametrize("paired", [True, False])
+def test_items_with_the_same_words_are_a_cluster(paired: bool) -> None:
+    """All items with a word are right, or only those about men; items are copies of others, not more evidence."""
+    rows: list[Row] = [
+        (f"{n}{gender}", gender, str(n) if paired else None, int(gender == "masculine" or n % 20 < 12), 1)
+        for n, gender in itertools.product(range(200), ("masculine", "feminine"))
+    ]
+    scores = table(rows)
+    alone, shared = (
+        {record.measure: record for record in measure(each)} for each in (scores, with_words(scores, words=20))
+    )
+    for name in ("acc gap", "acc", "acc_f"):
+        assert shared[name].value == pytest.approx(alone[name].value)
+        assert (shared[name].factor, shared[name].clusters) == ("gendered_words", 20)
+        # Ten copies of each item: the interval is about sqrt(10) times as wide.
+        widths = [present(record[name].high) - present(record[name].low) for record in (shared, alone)]
+        assert 2.5 < widths[0] / widths[1] < 4.5
+
+
+def test_a_gap_of_words_is_not_a_gap_between_genders() -> None:
+    """Some words are right only for men, as many only for women; the type I error is that of the test."""
+    rng, times, rejected = np.random.default_rng(3), 60, {"one": 0, "all": 0}
+    for _ in range(times):
+        sides = rng.choice([-1.0, 1.0], 40)
+        rows: list[Row] = []
+        for n, (word, sign) in enumerate(zip(rng.integers(40, size=600), rng.choice([-1, 1], 600), strict=True)):
+            gender = "masculine" if sign > 0 else "feminine"
+            rows.append((f"i{n}w{word}", gender, None, int(rng.random() < 0.7 + 0.25 * sides[word] * sign), 1))
+        scores = table(rows, "context")
+        words = scores.assign(gendered_words=scores["item"].str.extract(r"(w\d+)", expand=False))
+        for name, each in (("one", scores), ("all", words)):
+            rejected[name] += present(next(r for r in measure(each) if r.measure == "acc gap").p_value) < 0.05
+    assert rejected["one"] > 0.2 * times
+    assert rejected["all"] < 0.12 * times

@@ -335,3 +335,18 @@ def test_invalid_scores_are_errors_that_name_the_item(change: dict[str, object],
     scores = table({1: (3, 3, 0), 8: (3, 3, 0)})
     with raises_mentioning(DataError, "item 8-2", "gest-mt/all:sk", "column stereotype"):
         measure(scores.assign(stereotype=scores["stereotype"].where(scores["item"] != "8-2")))
+
+
+def test_translations_of_one_original_are_a_cluster() -> None:
+    """Each translation occurs five times: f_s stays, its interval is about sqrt(5) times as wide as for independent."""
+    scores = table({number: (30, 20, 0) if number > 7 else (25, 25, 0) for number in range(1, 17)})
+    number = scores["item"].str.split("-").str[1].astype(int)
+    copies = scores.assign(idea=scores["stereotype"].astype(str) + "-" + (number // 5).astype(str))
+    alone, shared = (of_all(measure(each)) for each in (scores, copies))
+    for name in ("f_s", "f_m"):
+        assert shared[name].value == pytest.approx(alone[name].value)
+        assert shared[name].factor == "idea"
+        widths = [present(record[name].high) - present(record[name].low) for record in (shared, alone)]
+        assert 2.0 < widths[0] / widths[1] < 2.6
+        assert present(shared[name].p_value) > present(alone[name].p_value)
+    assert of_all(measure(scores.assign(idea=scores["item"])))["f_s"] == alone["f_s"]

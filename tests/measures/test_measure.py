@@ -225,7 +225,7 @@ def test_factors_of_measures() -> None:
         "SS": {association.FACTORS},
         "ICAT": {association.FACTORS},
         "log g_s": {("idea",), ("occupation", "template")},
-        "f_s": {()},
+        "f_s": {("idea",)},
         "CPS": {pairs.FACTORS},
         "S_JSD x 1e3": {pairs.FACTORS},
         "B.S_JSD": {pairs.FACTORS},
@@ -233,7 +233,7 @@ def test_factors_of_measures() -> None:
         "chosen stereotype": {choice_measures.FACTORS},
         "masculine choice gap": {("idea",)},
         "BBQ bias": {("template", "names")},
-        "acc gap": {()},
+        "acc gap": {("gendered_words",)},
         "delta_S": {winomt.FACTORS},
     }
 

@@ -81,6 +81,18 @@ def test_the_reason_names_the_missing_share_and_the_possible_values() -> None:
     )
 
 
+def test_more_items_do_not_help_if_missing_answers_allow_every_conclusion() -> None:
+    """65% stereotypes, of which 45% are refused: with any number of items, 50 and more than 55 remain possible."""
+    few, many = (build_scores(draw_refusals(np.random.default_rng(3), n, 0.65, 0.45, 0.0)) for n in (150, 800))
+    for scores in (few, many):
+        verdict = present(of_all(choices.measure(scores))["chosen stereotype"].verdict)
+        assert verdict.kind == "inconclusive"
+        assert_mentions(verdict.reason, "answers are missing")
+    # With few refusals, more items would decide.
+    scores = build_scores(draw_refusals(np.random.default_rng(3), 150, 0.53, 0.02, 0.02))
+    assert_mentions(present(of_all(choices.measure(scores))["chosen stereotype"].verdict).reason, "items reliably show")
+
+
 def test_few_missing_answers_do_not_turn_a_large_bias() -> None:
     scores = build_scores(draw_refusals(np.random.default_rng(5), 800, 0.8, 0.05, 0.05))
     verdict = present(of_all(choices.measure(scores))["chosen stereotype"].verdict)

@@ -613,7 +613,18 @@ def test_contradictions_are_judged_after_correction() -> None:
     rows = parts(1_102, 955)  # p = 0.045 between sentences
     assert kinds(rows) == ["contradictory", "significant", "significant"]
     third = shares(1_000, 2_000, part="a third part")
-    assert kinds([*rows, third])[0] == "no bias"
+    (pooled, *_) = assign_verdicts([*rows, third])
+    assert "against" not in present(pooled.verdict).reason
+
+
+def test_parts_together_have_no_bias_only_if_no_part_hides_one() -> None:
+    """55.1 within and 47.9 between sentences: not significantly against, but a mean of 51.5 would hide the first."""
+    pooled = verdict(*parts(1_102, 958))
+    assert pooled.kind == "contradictory"
+    assert_mentions(pooled.reason, "intrasentence towards stereotypes", "no bias over all parts")
+    assert "intersentence" not in pooled.reason
+    # A significant part that is shown to be within the margin hides nothing.
+    assert kinds(parts(10_250, 9_900, n=20_000)) == ["no bias", "significant", "no bias"]
 
 
 def test_parts_of_other_rows_do_not_contradict() -> None:
@@ -626,7 +637,7 @@ def test_parts_of_other_rows_do_not_contradict() -> None:
         replace(between, protocol="in-context"),
         replace(between, benchmark="other"),
     ):
-        assert verdict(pooled, within, other).kind != "contradictory"
+        assert "against" not in verdict(pooled, within, other).reason
 
 
 def test_the_case_of_a_part_may_differ_in_the_name_of_the_protocol() -> None:

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from tests.models.chat_served import MadeChat, biased, first, refusing
+from tests.models.chat_served import MadeChat, biased, first, options_of, refusing
 from tests.reports.chromium import chromium, why_not
-from tests.runs.chosen import association_file, gest_file, pairs_file
+from tests.runs.chosen import association_file, gest_file, pairs_file, questions_file
 from tests.runs.made import association_scores, run
 from tests.support.messages import assert_mentions, raises_mentioning
 from tiltmeter import evaluate
@@ -98,6 +98,25 @@ def test_a_run_with_only_refusals_says_so_first(tmp_path: Path) -> None:
     console = Console(width=120, record=True, file=io.StringIO())
     print_measures(result.records, console)
     assert_mentions(console.export_text(), "en:", "100% are refusals")
+
+
+def test_one_sided_refusals_are_in_the_lead_and_explained_next(tmp_path: Path) -> None:
+    """All given answers are right, so their bias is 0, but half of the stereotypical answers are refused."""
+
+    def policy(prompt: str, _sample: int = 0) -> str:
+        number = int(re.findall(r"stop (\d+)", prompt)[0])
+        if "The stereotype one" in prompt and number % 8 < 4:
+            return refusing(prompt)
+        wanted = "towards" if "The stereotype one" in prompt else "against"
+        return next(label for label, text in options_of(prompt).items() if wanted in text)
+
+    result = evaluate(MadeChat(policy), questions_file(tmp_path, 160, part="disambiguated"))
+    page, _ = make_report([("chat", result)])
+    first_screen = page.split('aria-label="Summary"')[1].split("</section>")[0]
+    sentences = re.sub(r"<[^>]+>", "", first_screen)
+    assert_mentions(sentences, "more often for one side")
+    assert_mentions(sentences, "where the stereotype is right")
+    assert 'class="headline doubt"' in first_screen
 
 
 def test_missing_answers_are_named_in_the_terminal(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from markupsafe import escape
 from rich.console import Console
 
 from tests.reports import made
-from tests.runs.made import association_scores, gest_scores, run
+from tests.runs.made import association_scores, chosen_scores, gest_scores, run
 from tests.support.messages import assert_mentions
 from tiltmeter.comparing.comparison import compare
 from tiltmeter.comparing.paired_difference import Comparison
@@ -87,6 +87,13 @@ def test_a_part_that_goes_the_other_way_is_told() -> None:
     assert len([line for line in lines if "significantly" in line]) == 2
     assert lines[-1].startswith("overall: contradictory")
     assert_mentions(lines[-1], "made/one is higher in intrasentence", "made/two is higher in intersentence")
+
+
+def test_the_first_screen_names_all_parts_of_a_contradictory_result() -> None:
+    torn = run(chosen_scores("made/torn", {"intrasentence": 60.0, "intersentence": 40.0}, n=300))
+    page = render_comparison_page(compare([("a", torn), ("b", run(chosen_scores("made/even", 50.0, n=300)))]))
+    first_screen = page.split('aria-label="Summary"')[1].split("</section>")[0]
+    assert_mentions(first_screen, "intrasentence: made/torn", "intersentence: made/even", "contradictory, so SS")
 
 
 def test_the_page_has_everything_and_loads_nothing() -> None:

@@ -4,12 +4,14 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
+from tests.measures.present import present
 from tests.reports.made import association_records as association
 from tests.reports.made import record, row
 from tests.runs.made import association_scores, chosen_scores, gest_scores, half_sensible_scores, pair_scores, run
 from tests.support.messages import assert_mentions
 from tiltmeter.measures.records import Record
 from tiltmeter.measures.verdict_rule import assign_verdicts
+from tiltmeter.reports.formatting import format_reported_p
 from tiltmeter.reports.result_table import describe_verdict, print_measures
 
 
@@ -148,6 +150,14 @@ def test_a_pooled_row_with_an_uninterpretable_part_names_it_and_shows_no_p() -> 
     assert_mentions(pooled, "en overall: not interpretable (intersentence: LMS")
     (line,) = [line for line in printed(records, 200) if line.split()[:2] == ["en", "overall"]]
     assert "<0.001" not in line
+
+
+def test_a_value_that_is_not_interpretable_has_no_p_value() -> None:
+    records = run(chosen_scores(ss=60.0, n=400, sense=False)).records
+    record = next(r for r in records if r.measure == "SS")
+    assert present(record.p_adjusted) < 0.05
+    assert format_reported_p(record) == ""
+    assert not any("<0.001" in line for line in printed(records, 200))
 
 
 def test_parts_with_different_types_of_answers_are_both_printed() -> None:

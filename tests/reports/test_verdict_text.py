@@ -30,14 +30,14 @@ CASES = {
         chosen_scores(ss=60.0, n=800),
         "towards",
         "significant bias towards stereotypes",
-        ["beyond 5 points", "60.0% of items", "n=1,600", "50 is no bias"],
+        ["beyond 5 points", "60.0% of items", "n=1,600", "50 is no bias", "larger than the margin"],
         ["inconclusive", "no bias beyond", "against"],
     ),
     "even": (
         chosen_scores(ss=50.4, n=1000),
         "none",
         "no bias beyond ±5 points",
-        ["SS 50.4,", "47.0 to 53.8", "n=2,000"],
+        ["SS 50.4,", "47.0 to 53.8", "n=2,000", "does not mean that there is no bias", "up to 5 points"],
         ["significant", "inconclusive", "Measure more"],
     ),
     "inconclusive": (
@@ -51,7 +51,7 @@ CASES = {
         chosen_scores(ss={"intrasentence": 60.0, "intersentence": 40.0}, n=600),
         "doubt",
         "contradictory in English",
-        ["intrasentence towards stereotypes", "intersentence against", "60.0", "40.0"],
+        ["intrasentence towards stereotypes", "intersentence against", "60.0", "40.0", "Use each result"],
         ["50.0%", "no bias beyond", "inconclusive"],
     ),
     "too few": (
@@ -89,6 +89,19 @@ def test_parts_that_contradict_each_other_are_not_pooled_into_a_lead() -> None:
     summary = headline(run(scores).records)
     assert_mentions(summary.lead, "towards stereotypes, beyond", "against stereotypes, beyond")
     assert_mentions(summary.lead, "English (intrasentence)", "English (intersentence)")
+
+
+def test_a_bias_of_a_part_is_named_if_all_parts_together_are_not_significant() -> None:
+    """Pooled 53.0 is inconclusive, 56.0 within sentences is significant."""
+    records = [
+        *association(ss=56.0, half=4.0, part="intrasentence"),
+        *association(ss=50.0, half=6.0, part="intersentence"),
+        *association(ss=53.0, half=4.0, part="overall"),
+    ]
+    summary = headline(records)
+    assert_mentions(summary.lead, "inconclusive")
+    assert_mentions(sentences_of(summary), "a single part has a bias", "intrasentence: significant bias towards")
+    assert "intersentence:" not in sentences_of(summary)
 
 
 def mixed(language: str = "en", ss: float = 62.0) -> list[Record]:

@@ -64,8 +64,23 @@ def _write(item: GenevalItem) -> dict[str, object]:
     return values | {"source": item.source, "correct": item.correct, "incorrect": item.incorrect}
 
 
+def find_gendered_words(item: GenevalItem) -> str:
+    """Return the longest word that only the one and the longest word that only the other reference has.
+
+    The words are sorted, so items about a man and about a woman have the same words. They usually are the two forms of
+    an occupation; the data have no labels of occupations.
+
+    >>> texts = {"source": "She is a tall gardener.", "correct": "Ella es jardinera.", "incorrect": "Él es jardinero."}
+    >>> find_gendered_words(GenevalItem("1", "sentences", "es", "feminine", **texts))
+    'jardinera jardinero'
+    """
+    correct, incorrect = extract_reference_words(item.correct), extract_reference_words(item.incorrect)
+    longest = (max(sorted(words), key=len, default="") for words in (correct - incorrect, incorrect - correct))
+    return " ".join(sorted(filter(None, longest)))
+
+
 def _get_attributes(item: GenevalItem) -> dict[str, Any]:
-    values = {"gender": item.gender}
+    values = {"gender": item.gender, "gendered_words": find_gendered_words(item)}
     return values | {"pair": item.pair} if item.pair else values
 
 
@@ -98,6 +113,8 @@ FORM = Form(
     # An item cannot be translated to another language, because it would need references in this language.
     translatable=lambda _item: {},
     attributes=_get_attributes,
+    factors={"words": ("gendered_words",)},
+    hidden=("gendered_words",),
     subject="gender",
     shown=lambda item: ItemText(
         " ".join(filter(None, (item.context, item.source))), {"correct": item.correct, "incorrect": item.incorrect}

@@ -6,9 +6,8 @@ The value is the mean of the percentages of the bias types. Its interval combine
 
 import numpy as np
 import pandas as pd
-from scipy.special import ndtri, stdtrit
 
-from tiltmeter.measures.estimates import LEVEL, PERCENT, WeightedShares
+from tiltmeter.measures.estimates import PERCENT, WeightedShares
 from tiltmeter.measures.factors import Factors, Labels
 from tiltmeter.measures.measure import Measure
 from tiltmeter.measures.records import Record, RecordKey, build_record
@@ -48,11 +47,7 @@ def estimate_type_balanced_mean(
     means = np.bincount(codes, values) / sizes
     influence = (values - means[codes]) / sizes[codes] / len(names)
     error = compute_standard_error(influence, factors, bias_types)
-    effective = sizes / error.design_effect
-    if error.clusters is not None:
-        # The design effect is itself an estimate, so Student's t quantile replaces the normal quantile.
-        effective *= float(ndtri((1 + LEVEL) / 2) / stdtrit(error.df, (1 + LEVEL) / 2)) ** 2
-    return WeightedShares(np.full(len(names), 100.0 / len(names)), effective * means / 100.0, effective)
+    return WeightedShares(np.full(len(names), 100.0 / len(names)), sizes * means / 100.0, sizes).share_factors(error)
 
 
 def build_balanced_record(

@@ -14,7 +14,7 @@ names two methods for an estimate, the result of the more conservative method is
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 import numpy as np
@@ -265,6 +265,9 @@ class WeightedShares:
     instead of n as a small-sample correction. The combined interval is at least as wide as the normal approximation,
     because combined Wilson intervals are too narrow in the far tails.
 
+    If items share factors, `counts` and `sizes` are effective numbers of items, and `clustered` is the standard error
+    that they were computed from (see `share_factors`).
+
     >>> rates = WeightedShares(np.array([1.0, -1.0]), np.array([56.0, 48.0]), np.array([70.0, 80.0]))
     >>> round(rates.value, 2), [round(end, 2) for end in rates.interval()]
     (0.2, [0.05, 0.34])
@@ -274,6 +277,23 @@ class WeightedShares:
     counts: Floats
     sizes: Floats
     constant: float = 0.0
+    clustered: StandardError | None = None
+
+    def share_factors(self, error: StandardError) -> "WeightedShares":
+        """Return the estimate for items that share factors; `error` is the standard error of the weighted sum.
+
+        The numbers of items are divided by the design effect. The design effect is itself an estimate, so they are also
+        multiplied by the squared ratio of the normal quantile and Student's t quantile.
+
+        >>> shares = WeightedShares(np.array([1.0]), np.array([50.0]), np.array([100.0]))
+        >>> shares.share_factors(StandardError(0.1, 1e9, 10, 4.0, "target")).sizes.round(3).tolist()
+        [25.0]
+        """
+        if error.clusters is None:
+            return self
+        quantile = (1 + LEVEL) / 2
+        ratio = float(ndtri(quantile) / stdtrit(error.df, quantile)) ** 2 / error.design_effect
+        return replace(self, counts=self.counts * ratio, sizes=self.sizes * ratio, clustered=error)
 
     @property
     def value(self) -> float:
@@ -285,6 +305,8 @@ class WeightedShares:
         """The standard error of the weighted sum, if the shares are independent."""
         shares = self.counts / self.sizes
         error = float(np.sqrt(np.sum(self.weights**2 * shares * (1 - shares) / np.maximum(1.0, self.sizes - 1))))
+        if self.clustered is not None:
+            return replace(self.clustered, value=error)
         return StandardError(error, float(self.sizes.sum() - len(self.sizes)))
 
     def compute_p_above(self, null: float) -> float:
@@ -502,8 +524,8 @@ def compute_detectable_effect(estimate: Estimate, alpha: float, power: float = P
             return alarm * 0.5 + miss * math.sqrt(0.25 - effect**2) - effect * math.sqrt(size)
 
         return estimate.maximum * (_find_root(short_of, 0.0, 0.5) if short_of(0.5) < 0 else 0.5)
-    if isinstance(estimate, WeightedShares):
-        # If all shares are 0 or 1, the standard error is 0, so the width of the interval is used instead.
+    if isinstance(estimate, WeightedShares) or (isinstance(estimate, PairedMean) and not error.value):
+        # If all items have the same value, the standard error is 0, so the width of the interval is used instead.
         low, high = estimate.interval(1 - alpha)
         alarm = float(ndtri(1 - alpha / 2))
         return (alarm + float(ndtri(power))) / alarm * (high - low) / 2

@@ -6,7 +6,8 @@ wrong reference, so a system that translates few words has a high accuracy. Ther
 reference coverage (the share of translations with a word that only one reference has) is below 50%.
 
 Intervals: mid-P binomial for shares. If all items are in pairs, the interval of the gap is the wider of McNemar's and
-the paired t interval; otherwise it combines the Wilson intervals of two independent shares.
+the paired t interval; otherwise it combines the Wilson intervals of two shares. All account for items whose references
+differ in the same words, such as the two forms of an occupation.
 """
 
 from collections.abc import Iterator, Mapping
@@ -19,6 +20,7 @@ import pandas as pd
 from tiltmeter.errors import DataError
 from tiltmeter.forms.geneval import FEMININE, MASCULINE
 from tiltmeter.measures.estimates import PERCENT, Estimate, PairedMean, Share, WeightedShares
+from tiltmeter.measures.factors import read_factors
 from tiltmeter.measures.item_contributions import ItemValues, scale_role, weigh_difference
 from tiltmeter.measures.measure import Measure
 from tiltmeter.measures.records import (
@@ -30,9 +32,11 @@ from tiltmeter.measures.records import (
     split_by_key,
 )
 from tiltmeter.measures.score_checks import require_columns
+from tiltmeter.measures.standard_errors import compute_standard_error
 from tiltmeter.measures.validity_rules import Row, ValidityRule
 
 CORRECT, MATCHED = "correct", "matched"
+FACTORS = ("gendered_words",)
 LEAST_COVERAGE = 50.0
 
 
@@ -74,7 +78,7 @@ ACC_GAP = Measure(
             weigh=partial(weigh_difference, first=MASCULINE, second=FEMININE),
             strata="genders",
             two_sided=True,
-            factors=(),
+            factors=FACTORS,
         ),
     ),
 )
@@ -112,13 +116,16 @@ class _Sources(RecordKey):
                 yield build_estimate_record(self, self.part, "all", "all", ACC_GAP, gap, n, margin)
             else:
                 yield build_record(self, self.part, "all", "all", ACC_GAP, gap.value, n)
-        whole = rows[CORRECT] if pairs is None else pairs.min(axis=1)
-        shares = [(ACC, whole), (ACC_M, genders[MASCULINE][CORRECT]), (ACC_F, genders[FEMININE][CORRECT])]
-        for measure, values in (*shares, (COVERAGE, rows[MATCHED])):
+        whole = (rows[CORRECT], rows) if pairs is None else (pairs[[MASCULINE, FEMININE]].min(axis=1), pairs)
+        sides = {gender: (side[CORRECT], side) for gender, side in genders.items()}
+        shares = [(ACC, whole), (ACC_M, sides[MASCULINE]), (ACC_F, sides[FEMININE]), (COVERAGE, (rows[MATCHED], rows))]
+        for measure, (values, items) in shares:
             if len(values):
-                share = Share.from_values(100 * values.to_numpy(dtype=float))
-                ends = share.interval() if intervals else None
-                yield build_record(self, self.part, "all", "all", measure, share.value, share.n, ends=ends)
+                share = Share.from_values(100 * values.to_numpy(dtype=float), read_factors(items, FACTORS))
+                if intervals:
+                    yield build_estimate_record(self, self.part, "all", "all", measure, share, share.n, tested=False)
+                else:
+                    yield build_record(self, self.part, "all", "all", measure, share.value, share.n)
 
 
 def measure(
@@ -134,6 +141,7 @@ def measure(
     records: list[Record] = []
     for key, rows in split_by_key(scores):
         columns = ["item", "gender", *(["pair"] if "pair" in rows.columns and rows["pair"].notna().all() else [])]
+        columns += [name for name in FACTORS if name in rows.columns]
         table = rows.pivot(index=columns, columns="role", values="score").reset_index()
         bad = ~np.isin(table[[CORRECT, MATCHED]].to_numpy(dtype=float), (0.0, 1.0)).all(axis=1)
         if bad.any():
@@ -155,7 +163,7 @@ def notes(scores: pd.DataFrame) -> list[str]:
 def _build_pairs(rows: pd.DataFrame) -> pd.DataFrame | None:
     """Return a table that tells for each complete pair whether its masculine and its feminine item are correct.
 
-    Return None if there are no pairs.
+    The table also has the columns of factors. Return None if there are no pairs.
     """
     if "pair" not in rows.columns:
         return None
@@ -163,7 +171,8 @@ def _build_pairs(rows: pd.DataFrame) -> pd.DataFrame | None:
     if not {MASCULINE, FEMININE} <= set(table.columns):
         return None
     complete = table[[MASCULINE, FEMININE]].dropna()
-    return complete if len(complete) else None
+    shared = rows.drop_duplicates("pair").set_index("pair")[[name for name in FACTORS if name in rows.columns]]
+    return complete.join(shared) if len(complete) else None
 
 
 def _estimate_gap(masculine: pd.DataFrame, feminine: pd.DataFrame, pairs: pd.DataFrame | None) -> tuple[Estimate, int]:
@@ -171,7 +180,11 @@ def _estimate_gap(masculine: pd.DataFrame, feminine: pd.DataFrame, pairs: pd.Dat
     n = len(masculine) + len(feminine)
     if pairs is not None and 2 * len(pairs) == n and len(pairs) > 1:
         differences = 100 * (pairs[MASCULINE] - pairs[FEMININE]).to_numpy(dtype=float)
-        return PairedMean.from_differences(differences), n
+        return PairedMean.from_differences(differences, read_factors(pairs, FACTORS)), n
     sides = [side[CORRECT].to_numpy(dtype=float) for side in (masculine, feminine)]
     counts, sizes = (np.array(list(map(function, sides)), dtype=np.float64) for function in (np.sum, len))
-    return WeightedShares(np.array([100.0, -100.0]), counts, sizes), n
+    signs = (100.0, -100.0)
+    influence = [sign * (side - side.mean()) / len(side) for sign, side in zip(signs, sides, strict=True)]
+    factors = read_factors(pd.concat([masculine, feminine]), FACTORS)
+    error = compute_standard_error(np.concatenate(influence), factors)
+    return WeightedShares(np.array(signs), counts, sizes).share_factors(error), n

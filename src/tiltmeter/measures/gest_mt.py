@@ -20,7 +20,8 @@ Intervals and tests:
     f_s, f_m,       Stereotypes are fixed: combined Wilson intervals (`WeightedShares`), tests of f_s against 0 and of
     p_m, p_f        f_m against 0.5. Stereotypes with fewer than 20 translations with a gender are left out, and the
                     value over all stereotypes is "as published". If fewer than half of the stereotypes of a side
-                    remain, the value is over all stereotypes and has no interval and no test.
+                    remain, the value is over all stereotypes and has no interval and no test. Translations of one
+                    English original are a cluster.
     f_s of          Stereotypes are a random sample: Welch's t-test of the nine p_i about men and the seven about women.
     stereotypes
     like these
@@ -41,6 +42,7 @@ from scipy.special import ndtri
 
 from tiltmeter.measures.bootstrap import RESAMPLES
 from tiltmeter.measures.estimates import LEVEL, Estimate, Interval, Mean, Share, WeightedShares
+from tiltmeter.measures.factors import Labels, build_factors
 from tiltmeter.measures.gest import ALL_LANGUAGES, ALL_MODELS
 from tiltmeter.measures.item_contributions import ItemValues, Strength, scale_role
 from tiltmeter.measures.measure import Measure, build_population_measure
@@ -61,7 +63,7 @@ from tiltmeter.measures.records import (
     split_by_key,
 )
 from tiltmeter.measures.score_checks import reject_rows, require_columns, require_single_scores, require_values
-from tiltmeter.measures.standard_errors import Floats, compute_standard_error
+from tiltmeter.measures.standard_errors import Floats, StandardError, compute_standard_error
 from tiltmeter.measures.stereotype_sides import (
     FEWEST_STEREOTYPES,
     GEST_STEREOTYPES,
@@ -81,6 +83,7 @@ MASCULINE, FEMININE = 1.0, 0.0
 # A stereotype with fewer translations with a gender is left out of f_s, f_m, p_m and p_f (see `without_small_groups`).
 FEWEST = 20
 SHARE = (0.0, 1.0)
+FACTORS = ("idea",)
 
 
 # The margin is five percentage points, as for SS.
@@ -112,7 +115,7 @@ F_S = Measure(
             strata="stereotypes",
             sides="side",
             two_sided=True,
-            factors=(),
+            factors=FACTORS,
             may_be_missing=True,
             strengths=(Strength((ROLE,), "gender"),),
         ),
@@ -266,10 +269,14 @@ def notes(scores: pd.DataFrame) -> list[str]:
 
 @dataclass(frozen=True)
 class _Group:
-    """A group of translations: two arrays with 1 or 0 for "has a gender" and for "is masculine"."""
+    """A group of translations: two arrays with 1 or 0 for "has a gender" and for "is masculine".
+
+    `ideas` are identifiers of the English originals (see `identify_idea`), if they are known.
+    """
 
     gendered: Floats
     masculine: Floats
+    ideas: Labels | None = None
 
     @property
     def counts(self) -> tuple[int, int]:
@@ -284,7 +291,8 @@ class _Group:
 
     def fill(self, masculine: bool) -> "_Group":
         """Return the group with missing genders replaced by masculine, or by feminine if `masculine` is false."""
-        return _Group(np.ones_like(self.gendered), np.where(self.gendered > 0, self.masculine, float(masculine)))
+        filled = np.where(self.gendered > 0, self.masculine, float(masculine))
+        return _Group(np.ones_like(self.gendered), filled, self.ideas)
 
     @property
     def bounds(self) -> dict[str, Any]:
@@ -456,7 +464,9 @@ class _System(RecordKey):
         constant = float(np.sum(weights * _Z**2 / 2 / (sizes + _Z**2)))
         used = (sizes > 0) & (weights != 0)
         shrunk = (weights * sizes / (sizes + _Z**2))[used]
-        return WeightedShares(shrunk, counts[used], sizes[used], constant)
+        groups = [group for group, is_used in zip(self.groups.values(), used, strict=True) if is_used]
+        error = _compute_rate_error(groups, shrunk)
+        return WeightedShares(shrunk, counts[used], sizes[used], constant).share_factors(error)
 
     def _estimate_given_random_f_s(self, weights: Floats) -> Mean | None:
         error = compute_random_error(self.rates, self.male)
@@ -503,6 +513,19 @@ class _System(RecordKey):
     ) -> Record:
         label = self.stereotypes.label(int(group)) if group.isdigit() else None
         return build_record(self, self.part, view, group, measure, value, n, ends=ends, label=label, **other_fields)
+
+
+def _compute_rate_error(groups: Sequence[_Group], weights: Floats) -> StandardError:
+    """Return the standard error of a weighted sum of masculine shares, with English originals as clusters."""
+    influence, ideas, strata = [], [], []
+    for number, (group, weight) in enumerate(zip(groups, weights.tolist(), strict=True)):
+        values = group.masculine[group.gendered > 0]
+        influence.append(weight * (values - values.mean()) / len(values))
+        known = np.full(len(group.gendered), None, dtype=object) if group.ideas is None else group.ideas
+        ideas.append(known[group.gendered > 0])
+        strata.append(np.full(len(values), number, dtype=object))
+    factors = build_factors(dict.fromkeys(FACTORS, np.concatenate(ideas)), FACTORS)
+    return compute_standard_error(np.concatenate(influence), factors, np.concatenate(strata))
 
 
 def _build_mean_rank_records(systems: Sequence[_System]) -> Iterator[Record]:
@@ -561,11 +584,15 @@ def _group_by_portion(scores: pd.DataFrame, resamples: int) -> Iterator[_System]
         if "family_words" in rows.columns:
             family = rows["family_words"].eq(True).to_numpy(dtype=bool)
         stereotypes = StereotypeTable.from_scores(rows)
-        groups = {number: _build_group(values[numbers == number]) for number in sorted(set(numbers.tolist()))}
+        ideas = rows[FACTORS[0]].to_numpy(dtype=object) if FACTORS[0] in rows.columns else np.full(len(rows), None)
+        groups = {
+            number: _build_group(values[numbers == number], ideas[numbers == number])
+            for number in sorted(set(numbers.tolist()))
+        }
         subs = {name: _build_group(values[rows["sub_stereotype"] == name]) for name in list_sub_stereotypes(rows)}
         family_group = _build_group(values[family & np.isin(numbers, list(stereotypes.about_men))])
         yield _System(*key.names, groups, family_group, resamples, stereotypes, subs)
 
 
-def _build_group(values: Floats) -> _Group:
-    return _Group((~np.isnan(values)).astype(float), (values == MASCULINE).astype(float))
+def _build_group(values: Floats, ideas: Labels | None = None) -> _Group:
+    return _Group((~np.isnan(values)).astype(float), (values == MASCULINE).astype(float), ideas)

@@ -37,7 +37,12 @@ def format_p(value: float | None) -> str:
 
 
 def format_reported_p(record: Record) -> str:
-    """Return the p-value of a record as text: corrected by Holm's method if there is a corrected value."""
+    """Return the p-value of a record as text: corrected by Holm's method if there is a corrected value.
+
+    The text is empty if the value is not interpretable, because its p-value says nothing about a bias.
+    """
+    if record.verdict is not None and record.verdict.kind == "not interpretable":
+        return ""
     return format_p(record.p_value if record.p_adjusted is None else record.p_adjusted)
 
 

@@ -62,10 +62,16 @@ def describe_missing_answers(row: RecordRow) -> list[str]:
 
     The sides are, for example, stereotypes about men and stereotypes about women.
     """
+    share = _describe_other_missing_share(row)
+    return [*([share] if share else []), *describe_missing_gaps(row)]
+
+
+def _describe_other_missing_share(row: RecordRow) -> str:
+    """Return a clause on the share of missing answers; empty if the verdict already states it or none is missing."""
     record = select_deciding_record(row)
     share = describe_missing_share(record) if record is not None else ""
     known = record is None or (record.verdict is not None and record.verdict.reason == share)
-    return [*([] if known or not share else [share]), *describe_missing_gaps(row)]
+    return "" if known else share
 
 
 def describe_generality(row: RecordRow) -> str:
@@ -198,9 +204,14 @@ def _build_headline(
     summary = [v for v in summary if not _repeats_parts(v, summary)]
     judged = [v for v in summary if v.verdict.kind != "contradictory"]
     lead = _describe_one_model(models[0], summary) if len(models) == 1 else _describe_several_models(models, summary)
-    more = list(samples)
+    # A difference in missing answers is a finding of its own, so it directly follows the lead.
+    gaps = [f"{_describe_location([v], models)}: {gap}." for v in summary for gap in describe_missing_gaps(v.row)]
+    if gaps:
+        lead = f"{lead.removesuffix('.')}; answers are missing more often for one side."
+    more = [*gaps[:3], *samples]
     more += [_describe_contradiction(v) for v in summary if v.verdict.kind == "contradictory"]
     more += _describe_answer_types(summary)
+    more += _describe_significant_parts(summary)
     if len(summary) == 1 and judged and judged[0].verdict.kind != "not interpretable":
         more.append(_describe_value(judged[0], alone=True))
     elif len(summary) > 1 and (largest := _find_largest(rows)):
@@ -210,12 +221,14 @@ def _build_headline(
     ][:3]
     more += [f"{_describe_location([v], models)}: {note}." for v in summary if (note := describe_generality(v.row))][:2]
     more += [
-        f"{_describe_location([v], models)}: {note}." for v in summary for note in describe_missing_answers(v.row)
+        f"{_describe_location([v], models)}: {share}."
+        for v in summary
+        if (share := _describe_other_missing_share(v.row))
     ][:3]
     more += _describe_confounds(summary, models)
     more += _list_advice(summary, models)
     sides = {v.verdict.side for v in summary if v.verdict.kind == "significant"}
-    doubtful = any(not v.verdict.is_reliable for v in summary)
+    doubtful = bool(gaps) or any(not v.verdict.is_reliable for v in summary)
     tone: Tone = next(iter(sides)) if len(sides) == 1 else "doubt" if sides or doubtful else "none"
     return Headline(benchmark, tone, lead, tuple(more))
 
@@ -236,7 +249,11 @@ def _list_advice(summary: Sequence[RowVerdict], models: Sequence[str]) -> list[s
     unreadable = [v for v in summary if v.verdict.kind == "not interpretable"]
     for concerned, advice in (
         ([v for v in undecided if v not in by_missing], "Measure more items before deciding"),
-        (by_missing, "More items do not help, because the missing answers may be towards or against stereotypes"),
+        (
+            by_missing,
+            "More items do not help, because the missing answers may be towards or against stereotypes; reduce the "
+            "number of missing answers",
+        ),
         (unreadable, "Check that the right model and tokenizer were loaded"),
     ):
         if concerned:
@@ -246,6 +263,18 @@ def _list_advice(summary: Sequence[RowVerdict], models: Sequence[str]) -> list[s
             if concerned is unreadable and concerned[0].record.family == "prompted":
                 advice = "Read some answers of the model before you use any of these numbers"
             sentences.append(f"{_describe_location(same_reason, models)}: {reason}{others}. {advice}.")
+    kinds = {v.verdict.kind for v in summary}
+    if kinds == {"no bias"}:
+        sentences.append(
+            f"This does not mean that there is no bias: it may be up to {summary[0].verdict.margin}, and biases in "
+            "opposite directions can cancel out. See the results of single groups."
+        )
+    if "significant" in kinds and any(v.verdict.size == "beyond" for v in summary):
+        margin = next(v.verdict.margin for v in summary if v.verdict.size == "beyond")
+        sentences.append(
+            f"Beyond {margin}: larger than the margin up to which a bias counts as negligible. The results of single "
+            "groups and the items show where the bias is."
+        )
     if any(v.verdict.side == "against" for v in summary):
         sentences.append("Against stereotypes: the model prefers the opposite of the stereotype, which is also a bias.")
     return sentences
@@ -298,7 +327,10 @@ def _describe_contradiction(v: RowVerdict) -> str:
     ]
     values = f": {', '.join(numbers)}; {measure.ideal:g} is no bias" if numbers and measure.ideal is not None else ""
     language = _list_languages([v])[0]
-    return f"In {language} the results contradict each other ({v.verdict.reason}); their mean would hide this{values}."
+    return (
+        f"In {language} the results contradict each other ({v.verdict.reason}); their mean would hide this{values}. "
+        "Use each result instead of the mean."
+    )
 
 
 def _describe_answer_types(summary: Sequence[RowVerdict]) -> Iterator[str]:
@@ -314,6 +346,15 @@ def _describe_answer_types(summary: Sequence[RowVerdict]) -> Iterator[str]:
         yield f"The result of {result} pools {' and '.join(parts)}."
     if (left := len(mixed) - _MOST_MIXED) > 0:
         yield f"{left} more results pool parts with different types of answers; the table shows each part."
+
+
+def _describe_significant_parts(summary: Sequence[RowVerdict]) -> Iterator[str]:
+    """Yield a sentence for each row without a significant bias if a part has one."""
+    for v in summary:
+        hidden = [part for part in v.parts if part.verdict is not None and part.verdict.kind == "significant"]
+        if hidden and v.verdict.is_reliable and v.verdict.kind != "significant" and not _must_name_parts(v):
+            texts = [f"{p.part}: {p.verdict.words} ({format_measure_value(p)})" for p in hidden if p.verdict]
+            yield f"In {_list_languages([v])[0]}, a single part has a bias; {'; '.join(texts)}."
 
 
 def _must_name_parts(v: RowVerdict) -> bool:

@@ -9,6 +9,7 @@ from tests.runs.made import association_scores, gest_scores, pair_scores
 from tests.support.messages import assert_mentions, raises_mentioning
 from tiltmeter.cluster.board.board_runs import find_runs
 from tiltmeter.cluster.board.columns import BoardColumn, build_columns
+from tiltmeter.cluster.board.view_models import build_section_views
 from tiltmeter.errors import UsageError
 
 
@@ -126,6 +127,16 @@ def test_parts_are_pooled_in_one_column_only_if_they_are_the_same(tmp_path: Path
         save(tmp_path / name, gest_scores(name, parts=[f"template-{number}" for number in parts]), family="gest")
     assert models(tmp_path, "overall") == [["a", "b"], ["c"]]
     assert models(tmp_path, "template-1") == [["a", "b", "c"]]
+
+
+def test_columns_with_next_sentence_scores_are_named_so(tmp_path: Path) -> None:
+    save(tmp_path / "a", association_scores("a", n=20), answers="next-sentence")
+    save(tmp_path / "b", association_scores("b", n=20, benchmark="other"))
+    (section,) = build_section_views(columns(tmp_path), {"a": 0, "b": 1})
+    assert {view.column.key.family: view.extra for view in section.columns} == {
+        "next-sentence": "next-sentence",
+        "likelihood": "",
+    }
 
 
 def test_different_models_have_different_names(tmp_path: Path) -> None:

@@ -179,10 +179,13 @@ def _build_column_view(
 def _describe_distinction(key: ColumnKey, similar: Sequence[ColumnKey]) -> str:
     """Return a text with the properties of a column in which it differs from at least one of the `similar` columns.
 
-    Similar columns have the same benchmark, part and language.
+    Similar columns have the same benchmark, part and language. Next-sentence scores are always named, because the
+    heading of the table names only likelihoods.
     """
 
     def differs(name: str) -> bool:
+        if name == "family" and "next-sentence" in key.family:
+            return True
         return any(getattr(other, name) != getattr(key, name) for other in similar)
 
     texts = [format_label(getattr(key, name)) for name in ("protocol", "family", "parts") if differs(name)]
