@@ -31,7 +31,7 @@ def collect_model_groups(
             groups["kind"][model] = kind
         for name, value in attributes.of(model, entries.get(model)).texts().items():
             if name not in _NO_GROUPS:
-                groups.setdefault(name, {})[model] = value
+                groups.setdefault(name, {}).setdefault(model, value)
     return _drop_repetitions(groups)
 
 
