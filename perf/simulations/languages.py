@@ -320,6 +320,12 @@ TABLES = (
         _ERRORS,
     ),
     Table(
+        "few models",
+        "Languages: type I error for models like these, with few models",
+        ("models in all languages, in one", "languages", "effects"),
+        _ERRORS[3:],
+    ),
+    Table(
         "language factors",
         "Languages: type I error of the difference of two languages, by the rule for factors",
         ("items", "words with effects"),
@@ -364,6 +370,10 @@ def settings() -> Iterator[Setting]:
         for name, population in EFFECTS.items():
             of_models = replace(population, several=several, single=single)
             yield Setting("languages", (f"{several}, {single}", name), list_errors(of_models), _MOST)
+    for several, single, languages in ((3, 0, 3), (4, 0, 3), (0, 2, 3), (0, 2, 5), (2, 1, 3), (2, 1, 5)):
+        for name in ("models", "models, models × languages"):
+            few = replace(EFFECTS[name], several=several, single=single, languages=languages, items=200)
+            yield Setting("few models", (f"{several}, {single}", str(languages), name), list_errors(few), _MOST)
     for several, single in ((5, 0), (3, 3), (0, 6), (8, 4)):
         for name in ("models, models × languages", "all"):
             of_models = replace(EFFECTS[name], several=several, single=single, binary=False)

@@ -44,14 +44,14 @@ def _describe_these(inference: LanguageInference, name: str) -> str:
     largest = inference.largest
     if inference.joint is None or largest is None:
         return "the languages cannot be compared for these models"
-    pairs = len(inference.differences)
+    pairs, models = len(inference.differences), f"these {len(inference.models)} models"
     if inference.joint.p_value >= ALPHA and not inference.significant:
         return (
-            f"no evidence that the languages differ for these models ({format_test(inference.joint.p_value)}; the "
+            f"no evidence that the languages differ for {models} ({format_test(inference.joint.p_value)}; the "
             f"largest difference is {format_difference(largest, name)})"
         )
     return (
-        f"the languages differ for these models ({format_test(inference.joint.p_value)}, {inference.significant} of "
+        f"the languages differ for {models} ({format_test(inference.joint.p_value)}, {inference.significant} of "
         f"{pairs} pairs), at most by {format_difference(largest, name)}"
     )
 
