@@ -271,42 +271,40 @@ def compare_factor_rules(pair: tuple[str, str], words_of: Sequence[int], models:
     """
 
     def draw_and_count(rng: Rng) -> Answer:
-        factors = load_pair(*pair)
-        n = len(next(iter(factors[pair[0]].labels.values())))
-        by_item = 0.3 * rng.normal(size=n)
-        rows = []
-        for place, language in enumerate(pair):
-            own = by_item + 0.3 * rng.normal(size=n)
-            for codes in factors[language].codes.values() if place in words_of else ():
-                own = own + 0.3 * rng.normal(size=int(codes.max()) + 1)[codes]
-            rows += [own + rng.normal(size=n) for _ in range(models)]
-        difference = np.mean(100.0 * (np.array(rows[:models]) > 0), axis=0)
-        difference -= np.mean(100.0 * (np.array(rows[models:]) > 0), axis=0)
-        first, second = factors.values()
-        both = Factors.from_labels(
-            {
-                f"{name} {place}": labels
-                for place, one in enumerate((first, second))
-                for name, labels in one.labels.items()
-            }
-        )
-        alone = [Mean.from_values(difference, one) for one in (first, second)]
-        widest = max(alone, key=lambda mean: mean.standard_error.value)
-        names = [f"{language} {number}" for language in pair for number in range(models)]
-        crossed = CrossedAnswers.from_answers(
-            100.0 * (np.array(rows) > 0), names, [language for language in pair for _ in range(models)], factors
-        )
+        crossed = _draw_pair(rng, load_pair(*pair), words_of, models)
         averages = crossed.average_languages()
-        own_part = crossed.estimate_combination(averages[0] - averages[1])
-        rules = {
-            "first language": alone[0],
-            "widest": widest,
-            "both": Mean.from_values(difference, both),
-            "each for its part": own_part,
-        }
+        difference = (averages[0] - averages[1]) @ crossed.answers
+        rules = _estimate_by_rules(difference, [one for one in crossed.factors.values() if one is not None])
+        rules["each for its part"] = crossed.estimate_combination(averages[0] - averages[1])
         return {name: misses(mean, 0.0) for name, mean in rules.items()}
 
     return each(draw_and_count)
+
+
+def _draw_pair(rng: Rng, factors: Mapping[str, Factors], words_of: Sequence[int], models: int) -> CrossedAnswers:
+    """Draw preferences of other models in each of two languages."""
+    n = len(next(iter(next(iter(factors.values())).labels.values())))
+    by_item = 0.3 * rng.normal(size=n)
+    rows = []
+    for place, one in enumerate(factors.values()):
+        own = by_item + 0.3 * rng.normal(size=n)
+        for codes in one.codes.values() if place in words_of else ():
+            own = own + 0.3 * rng.normal(size=int(codes.max()) + 1)[codes]
+        rows += [own + rng.normal(size=n) for _ in range(models)]
+    names = [f"{language} {number}" for language in factors for number in range(models)]
+    languages = [language for language in factors for _ in range(models)]
+    return CrossedAnswers.from_answers(100.0 * (np.array(rows) > 0), names, languages, factors)
+
+
+def _estimate_by_rules(difference: Floats, factors: Sequence[Factors]) -> dict[str, Mean]:
+    """Estimate a difference with the factors of the first language, the widest ones, and those of both languages."""
+    both = {f"{name} {place}": labels for place, one in enumerate(factors) for name, labels in one.labels.items()}
+    alone = [Mean.from_values(difference, one) for one in factors]
+    return {
+        "first language": alone[0],
+        "widest": max(alone, key=lambda mean: mean.standard_error.value),
+        "both": Mean.from_values(difference, Factors.from_labels(both)),
+    }
 
 
 _ERRORS = tuple(f"{scope}: {test}" for scope in ("these", "like") for test in ("difference", "joint", "group"))
@@ -318,6 +316,12 @@ TABLES = (
         "Languages: type I error, for these models (given their effects) and for models like these",
         ("models in all languages, in one", "effects"),
         _ERRORS,
+    ),
+    Table(
+        "few models",
+        "Languages: type I error for models like these, with few models",
+        ("models in all languages, in one", "languages", "effects"),
+        _ERRORS[3:],
     ),
     Table(
         "language factors",
@@ -364,6 +368,10 @@ def settings() -> Iterator[Setting]:
         for name, population in EFFECTS.items():
             of_models = replace(population, several=several, single=single)
             yield Setting("languages", (f"{several}, {single}", name), list_errors(of_models), _MOST)
+    for several, single, languages in ((3, 0, 3), (4, 0, 3), (0, 2, 3), (0, 2, 5), (2, 1, 3), (2, 1, 5)):
+        for name in ("models", "models, models × languages"):
+            few = replace(EFFECTS[name], several=several, single=single, languages=languages, items=200)
+            yield Setting("few models", (f"{several}, {single}", str(languages), name), list_errors(few), _MOST)
     for several, single in ((5, 0), (3, 3), (0, 6), (8, 4)):
         for name in ("models, models × languages", "all"):
             of_models = replace(EFFECTS[name], several=several, single=single, binary=False)

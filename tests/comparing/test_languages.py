@@ -28,10 +28,13 @@ NONE = ModelAttributes({})
 
 
 def scores(model: str, languages: tuple[str, ...], seed: int, n: int = 40) -> pd.DataFrame:
-    return pd.concat(
-        association_scores(model, language=language, seed=100 * seed + place, lean=LEANS[language], n=n)
-        for place, language in enumerate(languages)
+    table: pd.DataFrame = pd.concat(
+        [
+            association_scores(model, language=language, seed=100 * seed + place, lean=LEANS[language], n=n)
+            for place, language in enumerate(languages)
+        ]
     )
+    return table
 
 
 @cache
@@ -182,7 +185,9 @@ def test_results_that_are_not_interpretable_are_left_out() -> None:
 def test_kinds_are_pooled_only_on_request() -> None:
     def with_kind(result: Result, kind: str) -> Result:
         manifest = result.manifest
-        return replace(result, manifest=replace(manifest, asked=[replace(one, kind=kind) for one in manifest.asked]))
+        return replace(
+            result, manifest=replace(manifest, asked=tuple(replace(one, kind=kind) for one in manifest.asked))
+        )
 
     mixed = [(name, with_kind(one, "masked" if place % 2 else "causal")) for place, (name, one) in enumerate(runs())]
     apart = compare_languages(mixed, NONE, measures=["SS"])
@@ -227,7 +232,7 @@ def test_the_function_and_the_command(tmp_path: Path) -> None:
     with raises_mentioning(UsageError, "--baseline", "--languages"):
         tiltmeter.compare(folders, languages=True, baseline="de")
     with raises_mentioning(UsageError, "--over", "--languages"):
-        tiltmeter.compare(folders, over="protocols")
+        tiltmeter.compare(folders, over="protocols")  # type: ignore[call-overload]
     done = CliRunner().invoke(app, ["compare", *map(str, folders), "--languages", "--measure", "SS", "--json"])
     assert done.exit_code == 0, done.output
     assert '"models_like_these"' in done.stdout

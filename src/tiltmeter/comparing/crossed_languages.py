@@ -22,7 +22,7 @@ from tiltmeter.comparing.language_attributes import (
     select_attribute,
 )
 from tiltmeter.comparing.language_comparison import LanguageAnalysis, LanguageComparison
-from tiltmeter.comparing.language_groups import estimate_group_effects, estimate_size_effect
+from tiltmeter.comparing.language_groups import SIZE, estimate_group_effects, estimate_size_effect
 from tiltmeter.comparing.language_inference import (
     build_language_design,
     compute_interaction,
@@ -86,12 +86,7 @@ def compare_languages(
     reject_missing_measures(cells, measures)
     notes = [sentence for run, result in runs for sentence in describe_changed_files(result.changed, run)]
     unreliable = find_unreliable_cells(runs, where)
-    of_models = collect_model_groups(runs, cells, attributes)
-    of_languages = collect_language_groups(dict.fromkeys(cell.language for cell in cells))
-    sizes = collect_sizes(runs, cells, attributes) if group in (None, "size") else {}
-    if group != "size":
-        of_models, of_languages = select_attribute(group, of_models, of_languages)
-    grouping = _Grouping(of_models, of_languages, sizes) if group != "size" else _Grouping({}, {}, sizes)
+    grouping = _collect_grouping(runs, cells, attributes, group)
     query = PanelQuery(measures, across, unreliable)
     analyses = list(_analyse_variants(query, cells, grouping, notes, over_protocols))
     if not analyses:
@@ -105,6 +100,18 @@ def compare_languages(
         notes=list(dict.fromkeys(notes)),
         over_protocols=over_protocols,
     )
+
+
+def _collect_grouping(
+    runs: Sequence[tuple[str, Result]], cells: Sequence[Cell], attributes: ModelAttributes, group: str | None
+) -> _Grouping:
+    """Return the groups by all attributes, or by the attribute `group`; "size" stands for the number of parameters."""
+    if group == SIZE:
+        return _Grouping({}, {}, collect_sizes(runs, cells, attributes))
+    of_models = collect_model_groups(runs, cells, attributes)
+    of_languages = collect_language_groups(dict.fromkeys(cell.language for cell in cells))
+    sizes = collect_sizes(runs, cells, attributes) if group is None else {}
+    return _Grouping(*select_attribute(group, of_models, of_languages), sizes)
 
 
 def analyse_panel(panel: LanguagePanel, grouping: _Grouping, protocol: str) -> LanguageAnalysis:

@@ -21,6 +21,8 @@ from tiltmeter.measures.measure import Measure
 from tiltmeter.measures.random_models import fit_random_models
 from tiltmeter.measures.standard_errors import Floats
 
+# The attribute of a slope by model size.
+SIZE = "size"
 # An attribute with more values than this number is not used to group models, because most groups have few members.
 MOST_VALUES = 6
 # Models like these need this number of models in each group.
@@ -74,7 +76,7 @@ def estimate_size_effect(
     these = used.estimate_combination(centred / np.sum(centred**2))
     like, reason = _estimate_like(used, np.column_stack([design, logarithms]), len(sizes), len(sizes))
     effect = _Effect("", "", tuple(used.model_names), (), these, like, reason)
-    yield from _correct("size", "models", [effect], replace(measure, bounds=None))
+    yield from _correct(SIZE, "models", [effect], replace(measure, bounds=None))
 
 
 def _compare_models(crossed: CrossedAnswers, values: Mapping[str, str]) -> Iterator[_Effect]:

@@ -31,16 +31,15 @@ def _describe_these(inference: LanguageInference, name: str) -> str:
     largest = inference.largest
     if inference.joint is None or largest is None:
         return "the languages cannot be compared for these models"
-    test = format_test(inference.joint.p_value)
-    difference = format_difference(largest, name)
+    models = f"these {len(inference.models)} models"
+    test, difference = format_test(inference.joint.p_value), format_difference(largest, name)
     if not _differ(inference):
         return (
-            f"no evidence that the languages differ for these models (largest difference: {difference}; joint test "
-            f"{test})"
+            f"no evidence that the languages differ for {models} (largest difference: {difference}; joint test {test})"
         )
     pairs = len(inference.differences)
     count = f"{inference.significant} of {pairs} pairs, " if pairs > 1 else ""
-    return f"the languages differ for these models (largest difference: {difference}; {count}joint test {test})"
+    return f"the languages differ for {models} (largest difference: {difference}; {count}joint test {test})"
 
 
 def _describe_like(these: LanguageInference, like: LanguageInference) -> str:
