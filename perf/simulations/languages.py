@@ -200,6 +200,9 @@ def estimate_variances(population: Population) -> Simulate:
         MODEL: population.model**2,
         MODEL_BY_LANGUAGE: population.model_by_language**2,
     }
+    if not population.several:  # effects of models and of their languages are not distinguishable
+        truths[MODEL] += truths[MODEL_BY_LANGUAGE]
+        truths["residual"] += truths["item × model"]
 
     def draw_and_count(rng: Rng) -> Answer:
         crossed = draw_sample(rng, population).crossed
@@ -383,7 +386,7 @@ def settings() -> Iterator[Setting]:
                 name = ", ".join(pair[place] for place in words_of) or "none"
                 row = (f"StereoSet, {' and '.join(pair)}", name)
                 yield Setting("language factors", row, compare_factor_rules(pair, words_of), _MOST)
-    yield from _list_invariance_settings([(False, 0), (True, 0), (True, 8)])
+    yield from _list_invariance_settings([(False, 0), (False, 8), (True, 0), (True, 8)])
 
 
 def _list_invariance_settings(cases: Sequence[tuple[bool, int]]) -> Iterator[Setting]:
