@@ -213,7 +213,7 @@ class Once:
     def align(self, pairs: Sequence[tuple[str, str]]) -> Any:
         key = tuple(pairs)
         if key not in self.known:
-            self.known[key] = self.aligner.align(pairs)
+            self.known[key] = self.aligner.align_pairs(pairs)
         return self.known[key]
 
 

@@ -40,7 +40,7 @@ class Fake:
             self._fail -= 1
             raise torch.OutOfMemoryError("CUDA out of memory")
         self.batches.append(len(batch))
-        asks = NumberRequests.of(batch)
+        asks = NumberRequests.from_batch(batch)
         return np.float32([self._answer - asks.tokens - asks.positions, asks.tokens % 2])
 
 

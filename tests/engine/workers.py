@@ -36,7 +36,7 @@ class Worker:
             print("\x1b[8mhidden", file=sys.stderr)
         if self._ending == "complains":
             raise UsageError("This worker has had enough.")
-        tokens = NumberRequests.of(batch).tokens
+        tokens = NumberRequests.from_batch(batch).tokens
         numbers = np.float32([-tokens, 0 * tokens])
         return lambda: numbers
 
@@ -49,7 +49,7 @@ class Telling(Worker):
         self.batch_tokens, self.layout = batch_tokens, BatchLayout(pack=pack, shares_prefixes=shares_prefixes)
 
     def start(self, batch: Batch) -> Callable[[], NDArray[np.float32]]:
-        lengths = np.array([len(row.ids) for row in batch])[NumberRequests.of(batch).lines]
+        lengths = np.array([len(row.ids) for row in batch])[NumberRequests.from_batch(batch).lines]
         sizes = 1000 * self.batch_tokens + 100 * self.layout.pack + lengths
         numbers = np.float32([sizes, np.full(len(lengths), len(batch))])
         return lambda: numbers

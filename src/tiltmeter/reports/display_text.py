@@ -17,7 +17,7 @@ TEXT = 1_000  # maximum number of characters in a sentence
 _PATH = re.compile(r"(?:chat:)?(/|\.{1,2}[/\\]|~|[A-Za-z]:[/\\])|.*\.(jsonl|gguf)$")
 
 
-def clip(text: str, limit: int = TEXT) -> str:
+def clip_text(text: str, limit: int = TEXT) -> str:
     """Return the text; if it is longer than `limit`, return its first `limit` characters and its length.
 
     >>> clip("a" * 2000, 10)

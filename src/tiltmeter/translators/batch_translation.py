@@ -8,14 +8,16 @@ from tiltmeter.translators.translation_store import TranslationStore
 from tiltmeter.translators.translator_protocol import Translator
 
 
-def list_pending(translator: Translator, texts: Iterable[str], language: str, store: TranslationStore) -> list[str]:
+def list_untranslated_texts(
+    translator: Translator, texts: Iterable[str], language: str, store: TranslationStore
+) -> list[str]:
     """Return the sentences without a stored translation; each sentence is listed once."""
     wanted = list(dict.fromkeys(texts))
     stored = store.get(translator.key, language, wanted)
     return [text for text in wanted if text not in stored]
 
 
-def translate_all(
+def translate_texts(
     translator: Translator,
     texts: Iterable[str],
     language: str,
@@ -44,7 +46,7 @@ def translate_all(
 def _translate_batch(
     translator: Translator, batch: Sequence[str], language: str, store: TranslationStore
 ) -> dict[str, str]:
-    with store.lock(translator.key, language):
+    with store.build_lock(translator.key, language):
         # Read the store again, because another run may have translated some of the sentences in the meantime.
         stored = store.get(translator.key, language, batch)
         missing = [text for text in batch if text not in stored]

@@ -52,7 +52,7 @@ class TranslationStore(CacheDatabase):
             "SELECT source, translation FROM translations "
             f"WHERE system = ? AND language = ? AND checksum = {_CHECKSUM} AND trim(translation) <> '' AND source IN"
         )
-        return dict(self.select_in(query, [system, language], sources))
+        return dict(self.select_rows_with_values(query, [system, language], sources))
 
     def put(self, system: str, language: str, translations: Mapping[str, str]) -> None:
         """Store translations in one transaction; existing undamaged translations are kept."""
@@ -67,7 +67,7 @@ class TranslationStore(CacheDatabase):
         first, last = self._db.execute(query, [system, language]).fetchone()
         return None if first is None else (first, last)
 
-    def lock(self, system: str, language: str) -> FileLock:
+    def build_lock(self, system: str, language: str) -> FileLock:
         """Return a file lock; runs hold it from `get` to `put`, so that no two runs pay for the same translations."""
         name = hashlib.sha256(f"{system}\n{language}".encode()).hexdigest()[:16]
         return FileLock(f"{self.path}.{name}.lock", mode=get_lock_mode(self.path))
