@@ -200,6 +200,9 @@ def estimate_variances(population: Population) -> Simulate:
         MODEL: population.model**2,
         MODEL_BY_LANGUAGE: population.model_by_language**2,
     }
+    if not population.several:  # effects of models and of their languages are not distinguishable
+        truths[MODEL] += truths[MODEL_BY_LANGUAGE]
+        truths["residual"] += truths["item × model"]
 
     def draw_and_count(rng: Rng) -> Answer:
         crossed = draw_sample(rng, population).crossed
@@ -233,13 +236,13 @@ def assess_invariance(population: Population, planted: int) -> Simulate:
         tests = screen_items(crossed)
         assert tests is not None
         flagged = np.flatnonzero(tests.p_adjusted < ALPHA)
-        found = np.isin(flagged, chosen).sum()
+        found = np.isin(flagged, chosen).sum() if len(flagged) else 1  # without flagged items no discovery is false
         known = pair.correlation is not None and not population.binary
         return {
             "correlation": pair.correlation if known else None,
             "coverage": (pair.low or 0.0) <= correlation <= (pair.high or 0.0) if known else None,
-            "false discoveries": 1 - found / len(flagged) if len(flagged) else 0.0,
-            "found": found / planted if planted else None,
+            "false discoveries": None if population.by_language else 1 - found / max(1, len(flagged)),
+            "found": np.isin(chosen, flagged).mean() if planted else None,
         }
 
     return each(draw_and_count)
@@ -383,13 +386,17 @@ def settings() -> Iterator[Setting]:
                 name = ", ".join(pair[place] for place in words_of) or "none"
                 row = (f"StereoSet, {' and '.join(pair)}", name)
                 yield Setting("language factors", row, compare_factor_rules(pair, words_of), _MOST)
-    yield from _list_invariance_settings([(False, 0), (True, 0), (True, 8)])
+    yield from _list_invariance_settings([(False, 0), (False, 8), (True, 0), (True, 8)])
 
 
 def _list_invariance_settings(cases: Sequence[tuple[bool, int]]) -> Iterator[Setting]:
     for binary, planted in cases:
         for several, single in ((3, 0), (3, 3), (0, 6)):
-            # Without planted items all languages have the same item effects; normal answers have own effects as well.
-            effects = Population(several=several, single=single, binary=binary, by_language=0.0 if binary else 0.3)
+            effects = Population(several=several, single=single, binary=binary, by_language=0.0)
             row = ("preferences" if binary else "normal", str(several + single), str(planted))
             yield Setting("invariance", (*row, f"{several}"), assess_invariance(effects, planted), _MOST)
+    for several, single in ((3, 0), (3, 3), (0, 6)):
+        # All items have effects of their own in each language, so the screening has no false discoveries to count.
+        effects = Population(several=several, single=single, binary=False, by_language=0.3)
+        row = ("normal, different tests", str(several + single), "all")
+        yield Setting("invariance", (*row, f"{several}"), assess_invariance(effects, 0), _MOST)

@@ -76,8 +76,10 @@ def test_balanced_data_have_the_components_of_lme4() -> None:
 def test_unbalanced_data_have_nearly_the_components_of_lme4() -> None:
     found = estimate(made(3, 3))
     for name, expected in UNBALANCED.items():
-        # Moments of pairs weight answers differently from likelihoods if models have different languages.
-        assert found[name] == pytest.approx(expected, rel=0.2 if name == "item × model" else 0.06), name
+        # Moments of pairs weight answers differently from likelihoods if models have different languages, and the error
+        # of lme4 is not corrected for estimated variances.
+        tolerance = 0.2 if name == "item × model" else 0.12 if name == "error" else 0.06
+        assert found[name] == pytest.approx(expected, rel=tolerance), name
 
 
 def test_intervals_of_variances_contain_the_estimates() -> None:

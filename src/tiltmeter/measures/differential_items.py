@@ -2,7 +2,7 @@
 
 For each item, an analysis of variance compares the variance between languages with the variance between the models of a
 language, after the mean of each cell is removed. With few models the variance within one item is uncertain, so it is
-averaged with the mean variance of all items, as in the moderated F test of Smyth (2004).
+averaged with the mean variance of all items, which doubles the degrees of freedom (moderated F test, Smyth 2004).
 """
 
 from dataclasses import dataclass
@@ -58,4 +58,4 @@ def _compute_p_values(groups: list[Floats], means: Floats) -> Floats:
     moderated = (within + within.mean()) / 2
     if within.mean() <= 0:
         return np.ones(len(within))
-    return np.asarray(fdtrc(df, df_error, between / moderated))
+    return np.asarray(fdtrc(df, 2 * df_error, between / moderated))

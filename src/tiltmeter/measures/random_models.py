@@ -3,11 +3,12 @@
     cell mean = fixed effects (languages, groups) + model + model × language + sampling error
 
 The two variances are estimated by restricted maximum likelihood (REML). A contrast of fixed effects has the variance of
-the items, with the factors that items share, plus the variance of the models. Degrees of freedom are Satterthwaite's.
+the items, with the factors that items share, plus the variance of the models, and a correction because the variances
+are estimates (Kenward and Roger 1997). Degrees of freedom are Satterthwaite's.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.special import chdtri
@@ -29,7 +30,7 @@ class RandomModels:
 
     `design` has a row for each cell and a column for each fixed effect. `structures` are the matrices of the random
     effects, and `variances` their estimated variances; `sampling` is the sampling covariance. `information` is the
-    expected information on the variances.
+    expected information on the variances. Twice the matrix `correction` is added to the covariance of the estimates.
     """
 
     crossed: CrossedAnswers
@@ -38,6 +39,7 @@ class RandomModels:
     structures: dict[str, Floats]
     variances: Floats
     information: Floats
+    correction: Floats
 
     @property
     def covariance(self) -> Floats:
@@ -60,12 +62,14 @@ class RandomModels:
         weights = contrast @ self.cell_weights
         items = self.crossed.estimate_combination(weights)
         gradient = np.array([weights @ matrix @ weights for matrix in self.structures.values()])
+        correction = 2 * float(contrast @ self.correction @ contrast)
         models = float(gradient @ self.variances)
         uncertainty = float(gradient @ np.linalg.pinv(self.information) @ gradient)
         error = items.standard_error
         variance = error.value**2 + models
         spread = 2 * error.value**4 / error.df + uncertainty
         df = 2 * variance**2 / spread if spread > 0 else error.df
+        variance += correction
         return Mean(
             items.value, StandardError(float(np.sqrt(variance)), max(1.0, df), error.clusters, factor=error.factor)
         )
@@ -106,14 +110,30 @@ def fit_random_models(crossed: CrossedAnswers, design: Floats) -> RandomModels:
     if of_models.sum(axis=0).max() > 1:
         structures[MODEL_BY_LANGUAGE] = np.eye(len(design))
     sampling = estimate_sampling_covariance(crossed)
-    none = np.zeros(len(structures))
-    fitted = RandomModels(crossed, design, sampling, structures, none, np.eye(len(none)))
+    none, effects = np.zeros(len(structures)), design.shape[1]
+    fitted = RandomModels(crossed, design, sampling, structures, none, np.eye(len(none)), np.zeros((effects, effects)))
     spread = float(np.var(crossed.values - design @ np.linalg.lstsq(design, crossed.values, rcond=None)[0]))
     starts = [np.full(len(none), share * spread) for share in (0.5, 0.05)]
     solutions = [_maximise(fitted, start) for start in starts]
     variances = min(solutions, key=lambda variances: _compute_deviance(fitted, variances))
-    products = _compute_products(fitted, variances)
-    return RandomModels(crossed, design, sampling, structures, variances, _compute_information(products))
+    information = _compute_information(_compute_products(fitted, variances))
+    fitted = replace(fitted, variances=variances, information=information)
+    return replace(fitted, correction=_compute_correction(fitted))
+
+
+def _compute_correction(fitted: RandomModels) -> Floats:
+    """Return the matrix of Kenward and Roger that corrects the covariance of fixed effects for estimated variances."""
+    inverse = np.linalg.inv(fitted.covariance)
+    weighted = inverse @ fitted.design
+    covariance = np.linalg.inv(fitted.design.T @ weighted)
+    uncertainty = np.linalg.pinv(fitted.information)
+    slopes = [matrix @ weighted for matrix in fitted.structures.values()]
+    total = np.zeros_like(covariance)
+    for index, one in enumerate(slopes):
+        for place, other in enumerate(slopes):
+            part = one.T @ inverse @ other - one.T @ weighted @ covariance @ weighted.T @ other
+            total += uncertainty[index, place] * part
+    return np.asarray(covariance @ total @ covariance)
 
 
 def _add_variances(sampling: Floats, structures: Sequence[Floats], variances: Floats) -> Floats:
