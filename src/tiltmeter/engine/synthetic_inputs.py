@@ -67,7 +67,7 @@ class SyntheticInputs:
         ]
 
     def build_end_questions(self, inputs: Sequence[Ids], sources: Sequence[Ids] = ()) -> list[Question]:
-        """Return questions that read the last position of each input; they request another token than `build_questions()`."""
+        """Return questions that read the last position of each input, for another token than `build_questions()`."""
         return [
             Question(ids, _DECISIONS if self._has_one_output else ((len(ids) - 1, _WANTED_OF_FEW),), source)
             for ids, source in self._pair_with_sources(inputs, sources)
