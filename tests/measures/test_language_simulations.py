@@ -34,7 +34,7 @@ def test_variance_components_are_recovered() -> None:
 @pytest.mark.slow
 def test_planted_items_are_found_and_others_are_not() -> None:
     null, planted = (
-        assess_invariance(replace(EFFECTS["items"], several=0, single=8, by_language=0.0), count)(
+        assess_invariance(replace(EFFECTS["items"], several=0, single=8, by_language=0.0, binary=False), count)(
             np.random.default_rng(7), 20
         )
         for count in (0, 8)
