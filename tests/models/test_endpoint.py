@@ -160,8 +160,8 @@ def test_failures_that_pass_are_tried_again(folder: Path, cache: Path) -> None:
 # A run with windows of eight requests, confirmed by the probes and four questions.
 SHORT_WINDOWS = """
 import runpy, sys
-from tiltmeter.models import confirmation
-confirmation.WINDOW, confirmation.REPEATED = 8, 4
+from tiltmeter.models import server_confirmation
+server_confirmation.WINDOW, server_confirmation.REPEATED = 8, 4
 sys.argv[0] = "tiltmeter"
 runpy.run_module("tiltmeter", run_name="__main__")
 """

@@ -45,7 +45,7 @@ def build_pairs_file(
 
     **Example**
 
-    `tiltmeter gest pairs build_pairs_file deepl-sk.csv --language sk --system DeepL --edition 1.0 --out pairs.sk.jsonl`
+    `tiltmeter gest pairs build deepl-sk.csv --language sk --system DeepL --edition 1.0 --out pairs.sk.jsonl`
 
     `tiltmeter run xlm-roberta-base --on pairs.sk.jsonl`
     """
@@ -131,7 +131,7 @@ def compare_topic(
 
     **Example**
 
-    `tiltmeter gest compare_topic runs/gest --compare_topic family.txt`
+    `tiltmeter gest theme runs/gest --theme family.txt`
 
     `tiltmeter gest theme runs/gest --negation`
     """

@@ -93,7 +93,7 @@ def create_new_project(
 
     `tiltmeter make new stereoset:en --to es --with apertium:eng-spa --out my-es`
 
-    `tiltmeter make create_new_project gest --to sk --with file:deepl-sk.csv --pairs --out my-sk`
+    `tiltmeter make new gest --to sk --with file:deepl-sk.csv --pairs --out my-sk`
 
     `tiltmeter make new gest --from-scratch --language sk --out my-sk`
     """
@@ -164,9 +164,9 @@ def prepare_source(
 
     **Examples**
 
-    `tiltmeter make prepare_source my-es --out problems.csv`
+    `tiltmeter make source my-es --out problems.csv`
 
-    `tiltmeter make prepare_source my-es --fix problems.csv --by Ana`
+    `tiltmeter make source my-es --fix problems.csv --by Ana`
     """
     from collections import Counter
 

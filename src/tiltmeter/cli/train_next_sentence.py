@@ -218,7 +218,7 @@ def convert_head(
 
     **Example**
 
-    `tiltmeter train convert_head gpt2_110000_FINAL.pth --base THUMT/mGPT --out heads/mgpt`
+    `tiltmeter train convert gpt2_110000_FINAL.pth --base THUMT/mGPT --out heads/mgpt`
     """
     from tiltmeter.training.released_heads import convert_released
 

@@ -54,11 +54,11 @@ def create_pairs(
 
     `tiltmeter train pairs --articles en=help/en/ --articles de=help/de/ --out pairs`
 
-    `tiltmeter train create_pairs --articles news.jsonl --held-out 0.2 --out create_pairs`
+    `tiltmeter train pairs --articles news.jsonl --held-out 0.2 --out pairs`
 
-    `tiltmeter train create_pairs --articles en=hf:wikimedia/wikipedia:20231101.en --limit 110000 --out create_pairs`
+    `tiltmeter train pairs --articles en=hf:wikimedia/wikipedia:20231101.en --limit 110000 --out pairs`
 
-    `tiltmeter train create_pairs --articles tr=trwiki-latest-pages-articles.xml.bz2 --processes 8 --out create_pairs`
+    `tiltmeter train pairs --articles tr=trwiki-latest-pages-articles.xml.bz2 --processes 8 --out pairs`
     """
     write_pairs(
         articles,
