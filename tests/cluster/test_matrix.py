@@ -73,7 +73,7 @@ class _Ending:
     def is_started(self, _entry: ModelCells) -> bool:
         return False
 
-    def start(self, entries: list[ModelCells]) -> None:
+    def start_jobs(self, entries: list[ModelCells]) -> None:
         self.entries = list(entries)
         self.started += [entry.folder.name for entry in entries]
 
@@ -82,7 +82,7 @@ class _Ending:
             raise self.outcome
         return [(entry, self.outcome) for entry in self.entries]
 
-    def stop(self) -> None:
+    def stop_jobs(self) -> None:
         self.stopped += 1
 
 

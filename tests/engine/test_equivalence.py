@@ -154,7 +154,7 @@ def test_the_long_input_is_compared_if_rows_change() -> None:
     answerer = plain("gpt2")
 
     class WrongBeyond(VocabularyHead):
-        def read(self, inputs: Any, rows: Tensor, only_at: Any) -> Tensor:
+        def compute_states(self, inputs: Any, rows: Tensor, only_at: Any) -> Tensor:
             wrong = inputs["input_ids"].shape[1] > 20
             return super().compute_states(inputs, rows, only_at) * (2 if wrong else 1)
 

@@ -31,7 +31,7 @@ class Fake:
         self.batches: list[int] = []
         self._fail, self._fit, self._answer = fail, rows_that_fit, answer
 
-    def start(self, batch: Batch) -> Callable[[], NDArray[np.float32]]:
+    def start_batch(self, batch: Batch) -> Callable[[], NDArray[np.float32]]:
         numbers = self.answer(batch)
         return lambda: numbers
 
@@ -149,7 +149,7 @@ def test_batches_are_started_ahead(ahead: int) -> None:
     class Counting(Fake):
         batches_ahead = ahead
 
-        def start(self, batch: Batch) -> Callable[[], NDArray[np.float32]]:
+        def start_batch(self, batch: Batch) -> Callable[[], NDArray[np.float32]]:
             started.append(batch)
             numbers = self.answer(batch)
 

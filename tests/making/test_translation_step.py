@@ -201,7 +201,7 @@ class WordForWord:
 
     name: str = "reversed"
 
-    def align(self, pairs: Sequence[tuple[str, str]]) -> list[AlignedPair]:
+    def align_pairs(self, pairs: Sequence[tuple[str, str]]) -> list[AlignedPair]:
         aligned = []
         for source, target in pairs:
             words, translated = tokenize_words(source), tokenize_words(target)

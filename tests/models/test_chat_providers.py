@@ -254,7 +254,7 @@ def test_a_package_provides_a_chat_provider(tmp_path: Path) -> None:
         "result = tiltmeter.evaluate('oracle:delphi', on, chat=tiltmeter.ChatOptions(samples=2))\n"
         "print(set(result.scores['model']), result.manifest.request['samples'])\n"
         "(entry,) = make_matrix(read_plan(Path('plan.toml')), Path('out')).models\n"
-        "print(entry.request(entry.cells[0])['samples'])\n"
+        "print(entry.build_request(entry.cells[0])['samples'])\n"
     )
     done = python(tmp_path, "-c", use)
     assert done.stdout.split("\n")[:2] == ["{'oracle:delphi'} 2", "2"], done.stderr

@@ -141,7 +141,7 @@ def test_a_scheme_that_opens_another_kind_of_model_is_named(monkeypatch: pytest.
 
 def test_a_run_uses_only_the_protocol() -> None:
     imported = set()
-    for name in ("evaluate", "preparation", "language_model_run", "result_assembly"):
+    for name in ("evaluate", "run_preparation", "language_model_run", "result_assembly"):
         source = Path(tiltmeter.__file__).with_name("runs").joinpath(f"{name}.py").read_text(encoding="utf-8")
         nodes = ast.walk(ast.parse(source))
         imported |= {node.module for node in nodes if isinstance(node, ast.ImportFrom) and node.module}

@@ -36,7 +36,7 @@ def test_the_token_is_not_among_the_arguments_of_the_browser(tmp_path: Path) -> 
         "from tiltmeter.studio.studio_config import build_local_config; "
         f"os.environ['BROWSER'] = {browser!r} + str(os.getpid()); "
         "listening = open_socket('127.0.0.1', 0); "
-        f"serve(build_local_config(Path({str(work)!r}), listening.getsockname()[1]), listening, open_browser=True)"
+        f"run_server(build_local_config(Path({str(work)!r}), listening.getsockname()[1]), listening, open_browser=True)"
     )
     done = subprocess.run(
         [sys.executable, "-c", started], capture_output=True, text=True, timeout=PATIENCE, check=False

@@ -329,7 +329,7 @@ def test_articles_are_not_read_ahead(processes: int, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(articles_preparation, "_BATCH_SIZE", 5)
     source = _Endless()
     prepared = articles_preparation.ArticlePreparation(0, frozenset({"en"}), False).prepare_articles(
-        source.read(), processes
+        source.read_articles(), processes
     )
     next(prepared)
     assert source.articles_read <= 5 * 2 * processes

@@ -67,7 +67,7 @@ def test_a_killed_run_loses_nothing(tmp_path: Path) -> None:
 
 
 def test_two_runs_at_once_pay_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    both, lock = threading.Semaphore(0), TranslationStore.build_lock
+    both, lock = threading.Semaphore(0), TranslationStore.lock
 
     def counted(store: TranslationStore, system: str, language: str) -> FileLock:
         both.release()
@@ -80,7 +80,7 @@ def test_two_runs_at_once_pay_once(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         both.release(2)
         return text.upper()
 
-    monkeypatch.setattr(TranslationStore, "build_lock", counted)
+    monkeypatch.setattr(TranslationStore, "lock", counted)
 
     texts = [f"I counted to {number}." for number in range(40)]
     translators = [FakeTranslator(batch_size=3, say=slowly), FakeTranslator(batch_size=3, say=slowly)]

@@ -47,7 +47,7 @@ class DescribedModel:
     def get_attribute_texts(self) -> dict[str, str]:
         """Return the attributes as texts.
 
-        >>> DescribedModel("bert", {"family": "bert", "multilingual": True, "layers": 12}).texts()
+        >>> DescribedModel("bert", {"family": "bert", "multilingual": True, "layers": 12}).get_attribute_texts()
         {'family': 'bert', 'multilingual': 'true', 'layers': '12'}
         """
         return {name: format_attribute(value) for name, value in self.attributes.items()}

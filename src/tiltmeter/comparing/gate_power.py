@@ -42,7 +42,7 @@ class RuleTolerance:
 
         `n` is the number of items for which `error` was computed. Return None if no number of items is enough.
 
-        >>> RuleTolerance(5.0, 5.0, 1.8, 400).needed(1000, False)
+        >>> RuleTolerance(5.0, 5.0, 1.8, 400).compute_needed_items(1000, False)
         1995
         """
         # If the ideal itself violates the rule, an unbiased model fails with any number of items.

@@ -46,7 +46,7 @@ def translate_texts(
 def _translate_batch(
     translator: Translator, batch: Sequence[str], language: str, store: TranslationStore
 ) -> dict[str, str]:
-    with store.build_lock(translator.key, language):
+    with store.lock(translator.key, language):
         # Read the store again, because another run may have translated some of the sentences in the meantime.
         stored = store.get(translator.key, language, batch)
         missing = [text for text in batch if text not in stored]

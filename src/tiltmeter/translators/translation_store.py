@@ -67,7 +67,7 @@ class TranslationStore(CacheDatabase):
         first, last = self._db.execute(query, [system, language]).fetchone()
         return None if first is None else (first, last)
 
-    def build_lock(self, system: str, language: str) -> FileLock:
+    def lock(self, system: str, language: str) -> FileLock:
         """Return a file lock; runs hold it from `get` to `put`, so that no two runs pay for the same translations."""
         name = hashlib.sha256(f"{system}\n{language}".encode()).hexdigest()[:16]
         return FileLock(f"{self.path}.{name}.lock", mode=get_lock_mode(self.path))

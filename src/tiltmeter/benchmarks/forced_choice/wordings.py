@@ -112,7 +112,7 @@ class PromptWords(NamedTuple):
     def build_prompt(self, context: str, question: str) -> str:
         """Return the prompt, which ends where the answer begins.
 
-        >>> print(load_prompt_words("en").text("Ann met Bob.", "Who whistled?"))
+        >>> print(load_prompt_words("en").build_prompt("Ann met Bob.", "Who whistled?"))
         Context: Ann met Bob.
         Question: Who whistled?
         Answer:
