@@ -91,7 +91,7 @@ def test_order_of_sides_that_decides_differently_from_item_to_item_is_found(tmp_
     assert value(result, "order effect").value == 0.0
     verdict = value(result, "chosen stereotype").verdict
     assert verdict is not None
-    assert_mentions(verdict.reason, "agree in 0%", "swapped sides")
+    assert_mentions(verdict.reason, "agree in 0%", "swapped order")
 
 
 def test_an_order_effect_is_not_reported_of_pairs_nor_where_options_decide(tmp_path: Path) -> None:
