@@ -193,7 +193,9 @@ def test_only_changes_of_rows_are_checked_on_the_long_input_and_only_logits_may_
     checked: list[tuple[Rows | None, bool]] = []
 
     class Noted(EquivalenceCheck):
-        def gives_same_numbers(self, *, few: bool = False, rows: Rows | None = None, rounds_logits_less: bool = False) -> bool:
+        def gives_same_numbers(
+            self, *, few: bool = False, rows: Rows | None = None, rounds_logits_less: bool = False
+        ) -> bool:
             if not few:
                 checked.append((rows, rounds_logits_less))
             return super().gives_same_numbers(few=few, rows=rows, rounds_logits_less=rounds_logits_less)
