@@ -121,7 +121,10 @@ def compare_topic(
         typer.Option("--theme", metavar="WORDS.txt", help="A file with English words of a topic, one per line."),
     ] = None,
     negation: Annotated[
-        bool, typer.Option("--negation", help="Instead of --theme: use negations, such as not, never and nobody.")
+        bool,
+        typer.Option(
+            "--negation", help="Instead of --theme: select sentences with a negation, such as not, never or nobody."
+        ),
     ] = False,
 ) -> None:
     """Compare the masculine rates of sentences with certain words and of other sentences about the same stereotypes.

@@ -39,8 +39,8 @@ def show(
     family: Annotated[
         str | None,
         typer.Option(
-            help="Repeat the correction for multiple testing over other tests: the tests of each part and language "
-            "(`portion`), or all tests of the `run`."
+            help="Select the tests that are corrected together for multiple testing, and compute the verdicts again: "
+            "the tests of each part and language (`portion`), or all tests of the run (`run`)."
         ),
     ] = None,
     fixed: Annotated[

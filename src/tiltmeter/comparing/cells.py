@@ -159,7 +159,7 @@ class Cell:
         return build_factors(columns, known)
 
     def get_attributes(self, item: tuple[str, str]) -> dict[str, str]:
-        """Return the attributes of an item, such as bias type, but no hidden attributes and no translation."""
+        """Return the attributes of an item, such as bias type, that outputs show; its translation is not among them."""
         row = self._find_row(item)
         hidden = {ITEM_TRANSLATION, *list_hidden_attributes()}
         names = [name for name in self.attributes.columns if name not in hidden]

@@ -25,7 +25,10 @@ _LOGITS_AT_ONCE_ELSEWHERE = 256 * 1024**2
 
 
 class VocabularyHead:
-    """Selects logits from a complete forward pass. A state is one row of the result of `compute_states`."""
+    """Selects logits from a complete forward pass of the model.
+
+    In this class and its subclasses, a state is one row of the result of `compute_states`.
+    """
 
     # Whether the logits of all positions are in memory at once.
     projects_everywhere = True

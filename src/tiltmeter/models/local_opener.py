@@ -63,7 +63,7 @@ def open_local_model(name: str, **options: Any) -> LocalModel:
 
 
 def open_with_options(name: str, options: ModelOptions, *, without: Collection[str]) -> LocalModel:
-    """Open a model with the fields of `options` that `open_model` accepts; `without` names speed-ups to disable."""
+    """Open a model with the fields of `options` that `open_model` accepts; disable the speed-ups in `without`."""
     taken = [parameter for parameter in signature(open_model).parameters if hasattr(options, parameter)]
     return open_local_model(name, **{option: getattr(options, option) for option in taken}, without=without)
 

@@ -80,7 +80,7 @@ def remeasure_scores(scores: pd.DataFrame, manifest: Manifest) -> list[Record]:
             roles = sorted(set(scores.loc[scores["benchmark"] == name, "role"]))
             raise DataError(
                 f"The manifest names no measures for {name}, and no measures fit the roles of its scores "
-                f"({', '.join(roles)})."
+                f"({', '.join(roles)}); install the package that defines {name}."
             )
     statistics = manifest.statistics
     return measure_scores(

@@ -30,8 +30,8 @@ from tiltmeter.runs.unreadable_items import (
 
 # The maximum number of items in a block; the questions of a block are built together.
 BLOCK_ITEMS = 512
-# The maximum size of a chunk: the questions that are planned and answered together. The unit is about 28 bytes of
-# memory. With smaller chunks, fewer items share prefixes and more batches are not full.
+# The maximum size of a chunk: the questions that are planned and answered together. It is about 220 MB, because the
+# unit is about 28 bytes of memory. With smaller chunks, fewer items share prefixes and more batches are not full.
 CHUNK_SIZE = 8_000_000
 # The sizes of a question, of a requested value, of a token and of a token in a prefix tree, in units of about 28 bytes.
 # They include the memory for plan and answer. They were measured with tracemalloc on three benchmarks.

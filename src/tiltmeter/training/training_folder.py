@@ -1,4 +1,4 @@
-"""The folder of a head, which also contains the files of an unfinished training."""
+"""The folder of a next-sentence head; during a training it also contains the unfinished files."""
 
 import hashlib
 import json

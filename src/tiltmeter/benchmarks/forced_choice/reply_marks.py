@@ -192,7 +192,10 @@ def _skip_articles(
 
 
 def _mark_ordinals(text: str, places: int, words: ReplyWords) -> str:
-    """Replace ordinals by marks, but not if a noun other than "option" follows, as in `the first thing`."""
+    """Replace ordinals, such as `first`, by the mark of the option at this place.
+
+    An ordinal before a noun other than "option", as in `the first thing`, is not replaced.
+    """
     for place, names in enumerate(words.ordinals[:places]):
         for name in sorted(names, key=len, reverse=True):
             nouns = words.option + words.copula + words.than + ("one", "choice", "answer")

@@ -109,7 +109,8 @@ def _list_matrices(layer: nn.Module | None) -> list[tuple[nn.Module, int, int]]:
 
 def _find_feed_forward(matrices: Sequence[tuple[nn.Module, int, int]]) -> tuple[list[nn.Module], nn.Module | None]:
     """Return the feed-forward matrices: the ones that widen the hidden states, and the one that narrows them again."""
-    # The search starts at the end, because attention may come before or after the feed-forward part.
+    # The matrices are searched from the last to the first: the last matrix with fewer outputs than inputs belongs to
+    # the feed-forward part, whether attention comes before or after it.
     for narrowing, inside, outside in reversed(matrices):
         widening = [m for m, width_in, width_out in matrices if (width_in, width_out) == (outside, inside)]
         if inside > outside and widening:

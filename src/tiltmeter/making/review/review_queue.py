@@ -198,7 +198,8 @@ class ReviewQueue:
         cached = load_problems(self._store)
         unchanged = {item for item, (key, _) in cached.items() if item in keys and key == format_key(keys[item])}
         changed = keys.keys() - unchanged - self._store.list_decided_items().keys()
-        # A few changed items are read one by one later. The problems of items with decisions are not computed again.
+        # If only a few items changed, their problems are computed one by one below; otherwise those of all items are
+        # computed at once. The problems of items that already have a decision are not computed again.
         if len(changed) <= _MANY:
             problems = {item: own for item, (_, own) in cached.items() if own}
         else:
