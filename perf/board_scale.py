@@ -25,8 +25,8 @@ from tiltmeter.cluster.board.site_files import write_board
 from tiltmeter.datasets.language_facts import _load_languages
 from tiltmeter.files import create_temporary_folder
 from tiltmeter.measures.records import to_dicts
-from tiltmeter.runs.conditions import MeasurementConditions
 from tiltmeter.runs.measurement import measure_scores
+from tiltmeter.runs.measurement_conditions import MeasurementConditions
 from tiltmeter.runs.typed_json import to_json
 
 # The number of different score tables per benchmark, which models share.

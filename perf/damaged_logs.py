@@ -52,7 +52,7 @@ def _decide(folder: Path, decisions: int, *, blocked: bool) -> None:
             if blocked:
                 reader.execute("BEGIN")
                 reader.execute("SELECT count(*) FROM decisions").fetchall()
-        review.decide(REVIEWERS[number % 2], f"i{number // 2}", "accept")
+        review.decide_on_item(REVIEWERS[number % 2], f"i{number // 2}", "accept")
     os.kill(os.getpid(), signal.SIGKILL)
 
 
@@ -90,7 +90,7 @@ def opened(project: Path, decisions: int) -> str:
     """Return the outcome of opening a project that had this number of decisions."""
     try:
         with open_project(project) as found:
-            kept = len(list(found.store.decisions()))
+            kept = len(list(found.store.list_decisions()))
     except TiltmeterError:
         return "refused"
     return "whole" if kept == decisions else "lost"

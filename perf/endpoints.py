@@ -24,11 +24,11 @@ import httpx2
 
 from tiltmeter.engine.answer_store import AnswerStore
 from tiltmeter.http_client.client import Client
-from tiltmeter.models.confirmation import REPEATED, WINDOW
 from tiltmeter.models.endpoint import EndpointModel
 from tiltmeter.models.openai import OpenAiDialect
-from tiltmeter.models.self_test import SelfTestResult
 from tiltmeter.models.served_identity import ServedIdentity
+from tiltmeter.models.server_confirmation import REPEATED, WINDOW
+from tiltmeter.models.server_self_test import SelfTestResult
 from tiltmeter.questions import Question
 
 _TOKENS = 20
@@ -98,7 +98,7 @@ def stub(latency: float) -> Iterator[str]:
 def plain_loop(address: str, asked: list[Question], concurrency: int) -> None:
     """Send the requests with a plain asyncio loop."""
     dialect = OpenAiDialect()
-    bodies = iter([dialect.request("stub", question.ids).body for question in asked])
+    bodies = iter([dialect.build_request("stub", question.ids).body for question in asked])
 
     async def worker(http: httpx2.AsyncClient) -> None:
         for body in bodies:
@@ -123,7 +123,7 @@ def by_tiltmeter(address: str, asked: list[Question], concurrency: int) -> None:
         tokenizer=None,
         tokenizer_name="none",
     )
-    model.__dict__["_tested"] = SelfTestResult([], 0.0)
+    model.__dict__["_self_test_result"] = SelfTestResult([], 0.0)
     model.__dict__["_identity"] = ServedIdentity(["stub"], [], None)
     with tempfile.TemporaryDirectory() as folder, AnswerStore(Path(folder) / "answers.sqlite") as store:
         answers = model.answer(asked, kind="causal", store=store, names={}, report=lambda _progress: None)

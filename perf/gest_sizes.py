@@ -138,7 +138,9 @@ def _save_figure(path: Path) -> None:
         for family, models in FAMILIES.items()
     ]
     figure = build_size_map("sizes", "log g_s by size", trend)
-    path.write_text(vl_convert.vegalite_to_svg(json.dumps(figure.paper()), allowed_base_urls=[]), encoding="utf-8")
+    path.write_text(
+        vl_convert.vegalite_to_svg(json.dumps(figure.build_combined_spec()), allowed_base_urls=[]), encoding="utf-8"
+    )
 
 
 def main() -> None:

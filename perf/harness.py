@@ -25,7 +25,7 @@ import pandas as pd
 from perf import show
 from tiltmeter.forms import get_form
 from tiltmeter.runs.portions import load_portions
-from tiltmeter.runs.preparation import limit_items
+from tiltmeter.runs.run_preparation import limit_items
 
 _TASK = """task: pairs_of_a_file
 dataset_path: json

@@ -62,7 +62,7 @@ def _sentences(item: Item) -> list[str]:
 def _as_asked(item: Item) -> list[str]:
     if isinstance(item, GestItem):
         words = [(template, word) for template in TEMPLATES.values() for word in (template.male, template.female)]
-        return [template.fill(item.sentence, word) for template, word in words]
+        return [template.fill_in_sentence(item.sentence, word) for template, word in words]
     return _sentences(item)
 
 

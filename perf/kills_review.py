@@ -37,19 +37,19 @@ def review_until_killed(folder: Path, name: str, log: Path, calls: int | None, s
     with open_project(folder / "project") as project, log.open("a", encoding="utf-8") as lines:
         # Items are not reserved, so that both reviewers get the same ones.
         review = Review(project, held=0.0)
-        decided = {decision.item for decision in project.store.decisions() if decision.reviewer == name}
-        review.show("i0", name)  # values that are computed once are not counted
+        decided = {decision.item for decision in project.store.list_decisions() if decision.reviewer == name}
+        review.show_item("i0", name)  # values that are computed once are not counted
         kill = KillAt(calls)
         if calls is not None:
             kill.count_calls()
-        for entry in project.store.items(dropped=None):
+        for entry in project.store.list_items(dropped=None):
             if entry.id in decided:
                 continue
-            shown = review.show(entry.id, name)
+            shown = review.show_item(entry.id, name)
             verdict = plan[entry.id]
             texts = {"context": shown.texts["context"].replace("hoy", "ayer")} if verdict == "edit" else {}
             _log(lines, "deciding", entry.id, verdict)
-            review.decide(name, entry.id, verdict, texts=texts, shown=shown.shown)
+            review.decide_on_item(name, entry.id, verdict, texts=texts, shown=shown.shown)
             _log(lines, "stored", entry.id, verdict)
     kill.stop()
 
@@ -98,8 +98,8 @@ def _start(folder: Path, who: str, log: Path, calls: int | None, seed: int) -> i
 def _withdraw_all(folder: Path) -> None:
     with open_project(folder / "project") as project:
         review = Review(project)
-        for decision in list(project.store.decisions()):
-            review.undo(decision.reviewer, decision.item)
+        for decision in list(project.store.list_decisions()):
+            review.undo_decision(decision.reviewer, decision.item)
 
 
 def check(folder: Path, logs: dict[str, Path], items: int) -> dict[str, int]:
@@ -109,7 +109,7 @@ def check(folder: Path, logs: dict[str, Path], items: int) -> dict[str, int]:
     database.close()
     reported = {who: [json.loads(line) for line in log.read_text().splitlines()] for who, log in logs.items()}
     with open_project(folder / "project") as project:
-        everything = list(project.store.decisions(undone=True))
+        everything = list(project.store.list_decisions(undone=True))
         interrupted = 0
         for who, lines in reported.items():
             stored = [item for word, item, _ in lines if word == "stored"]
@@ -119,11 +119,11 @@ def check(folder: Path, logs: dict[str, Path], items: int) -> dict[str, int]:
                 kept = sum(decision.reviewer == who and decision.item == item for decision in everything)
                 assert stored.count(item) <= kept <= begun.count(item), (who, item)
         review = Review(project)
-        conflicts = {conflict.item.item for conflict in review.conflicts()}
+        conflicts = {conflict.item.item for conflict in review.list_conflicts()}
         expected = set()
         for number in range(items):
             item = f"i{number}"
-            decisions = {decision.reviewer: decision for decision in project.store.decisions(item)}
+            decisions = {decision.reviewer: decision for decision in project.store.list_decisions(item)}
             assert set(decisions) == set(REVIEWERS), item
             if not decisions["Ana"].is_same_as(decisions["Eva"]):
                 expected.add(item)
@@ -139,11 +139,11 @@ def check(folder: Path, logs: dict[str, Path], items: int) -> dict[str, int]:
 
 def _check_item(project: Project, item: str, *, is_conflict: bool) -> None:
     """Check that an item follows from its decisions, and is unchanged if they conflict."""
-    entry, texts = project.store.item(item), project.store.texts("text", item)[item]
-    decision = next(project.store.decisions(item))
+    entry, texts = project.store.get_item(item), project.store.list_texts("text", item)[item]
+    decision = next(project.store.list_decisions(item))
     if is_conflict:
         assert (entry.dropped, entry.stage, texts) == (None, "translated", get_unreviewed_texts(project, item))
-        assert project.store.get_applied(item) is None
+        assert project.store.get_applied_outcome(item) is None
     elif decision.verdict == "drop":
         assert entry.dropped is not None
     else:

@@ -30,10 +30,10 @@ class MadeArticles:
     language: str
     name: str = "made"
 
-    def count(self) -> int:
+    def count_articles(self) -> int:
         return self.articles
 
-    def read(self) -> Iterator[Article]:
+    def read_articles(self) -> Iterator[Article]:
         for number in range(self.articles):
             made = random.Random(number)
             sentences = tuple(

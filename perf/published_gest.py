@@ -53,7 +53,7 @@ def templates_masked(items: Sequence[GestItem], model: PublishedModel) -> Outcom
 def _wordings(items: Sequence[GestItem], tokenizer: Any) -> Iterator[_Wording]:
     for part, template in TEMPLATES.items():
         for item in items:
-            texts = [template.fill(item.sentence, word) for word in (template.male, template.female)]
+            texts = [template.fill_in_sentence(item.sentence, word) for word in (template.male, template.female)]
             male, female = tokenizer(texts)["input_ids"]
             if len(male) == len(female) and male != female:
                 yield _Wording(f"{part}/{item.id}", male, female)

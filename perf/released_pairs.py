@@ -31,8 +31,8 @@ def causes(project_folder: Path, pairs: dict[str, tuple[str, str]]) -> Counter[s
     counts: Counter[str] = Counter()
     with open_project(project_folder) as project:
         made = {item.id: item for item in assemble_items(project).items}
-        texts = project.store.texts("text")
-        for entry in project.store.items(dropped=None):
+        texts = project.store.list_texts("text")
+        for entry in project.store.list_items(dropped=None):
             source = project.get_source_item(entry)
             assert isinstance(source, GestItem)
             if source.sentence not in pairs:

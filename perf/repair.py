@@ -210,10 +210,10 @@ class Once:
         self.aligner = aligner
         self.known: dict[tuple[tuple[str, str], ...], Any] = {}
 
-    def align(self, pairs: Sequence[tuple[str, str]]) -> Any:
+    def align_pairs(self, pairs: Sequence[tuple[str, str]]) -> Any:
         key = tuple(pairs)
         if key not in self.known:
-            self.known[key] = self.aligner.align(pairs)
+            self.known[key] = self.aligner.align_pairs(pairs)
         return self.known[key]
 
 

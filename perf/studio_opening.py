@@ -80,15 +80,15 @@ def listings(folder: Path, times: int) -> None:
     first = []
     for _ in range(3):
         forget(folder)
-        first.append(timed(RunIndex(StudioWorkspace(folder)).runs))
+        first.append(timed(RunIndex(StudioWorkspace(folder)).list_runs))
     print(line("first", first))
     index = RunIndex(StudioWorkspace(folder))
-    print(line("later", [timed(index.runs) for _ in range(times)]))
+    print(line("later", [timed(index.list_runs) for _ in range(times)]))
     changed = []
     for _ in range(times):
         for run_folder in sorted((folder / "runs").iterdir())[:10]:
             os.utime(run_folder / MANIFEST)
-        changed.append(timed(index.runs))
+        changed.append(timed(index.list_runs))
     print(line("changed", changed))
 
 

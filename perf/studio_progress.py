@@ -61,7 +61,7 @@ def measured(browser: Any, events: int, rate: float) -> Growth:
     """Write this number of events at this rate for a job that a page watches."""
     with tempfile.TemporaryDirectory() as folder:
         workspace = StudioWorkspace(folder)
-        job = JobQueue(workspace).add(RunRequest(name="made", models=("embedded",), on=("starter:en",)))
+        job = JobQueue(workspace).add_job(RunRequest(name="made", models=("embedded",), on=("starter:en",)))
         job_folder = workspace.state / "jobs" / job.id
         with JobLock(job_folder):
             (job_folder / QUEUED).unlink()
@@ -107,12 +107,12 @@ def _watched(browser: Any, folder: Path, process: int, start: str, address: str,
 def _report(page: Any, progress: ProgressFile, events: int, first: int, last: int, rate: float) -> None:
     """Write the events from `first` to `last`, each at its time."""
     began = time.monotonic()
-    with progress.watch("embedded (causal)") as report:
+    with progress.watch_progress("embedded (causal)") as report:
         for number in range(first + 1, last + 1):
             report(Progress(number, events))
             value = InterimValue("embedded", "starter", "intrasentence", "en", "SS", 50 + number % 7, number)
             progress.record_interim_values(lambda value=value: [value])
-            progress.flush()
+            progress.write_if_changed()
             ahead = began + (number - first) / rate - time.monotonic()
             if ahead > 0:
                 time.sleep(ahead)
@@ -120,7 +120,7 @@ def _report(page: Any, progress: ProgressFile, events: int, first: int, last: in
                 page.evaluate("0")  # Playwright handles its messages only while it is called
         # At the limits of the range the phase changes, and the last number stays.
         report(Progress(last, events))
-        progress.flush()
+        progress.write_if_changed()
 
 
 @contextmanager

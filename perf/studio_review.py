@@ -49,10 +49,10 @@ _PROCESSES.set_forkserver_preload(["tiltmeter.studio.server"])
 
 
 def _serve(folder: Path, port: int, tell: Connection) -> None:
-    from tiltmeter.studio.server import open_socket, serve
+    from tiltmeter.studio.server import open_socket, run_server
     from tiltmeter.studio.studio_config import build_local_config
 
-    serve(build_local_config(folder, port), open_socket("127.0.0.1", port), tell=tell.send)
+    run_server(build_local_config(folder, port), open_socket("127.0.0.1", port), tell=tell.send)
 
 
 class KilledStudio:
@@ -294,7 +294,7 @@ def check(project: Path, tally: Tally) -> dict[str, int]:
     database.close()
     stored: dict[tuple[str, str], list[tuple[str, str]]] = {}
     with open_project(project) as opened:
-        everything = list(opened.store.decisions(undone=True))
+        everything = list(opened.store.list_decisions(undone=True))
         for made in everything:
             stored.setdefault((made.reviewer, made.item), []).append((made.verdict, made.texts.get("context", "")))
     lost = 0
@@ -311,7 +311,7 @@ def openings(folder: Path, times: int) -> dict[str, float]:
     for _ in range(times):
         workbench = ProjectThreads()
         before = time.monotonic()
-        workbench.review(folder / "project", lambda review: review.take_next_item("r0"))
+        workbench.run_review_task(folder / "project", lambda review: review.take_next_item("r0"))
         took.append(time.monotonic() - before)
         workbench.close()
     took.sort()

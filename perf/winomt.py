@@ -84,7 +84,7 @@ def nearest_german(path: Path, aligner: Eflomal) -> Confusion:
     items: list[WinoMTItem] = load("winomt", None, "en")
     translations = dict(line.split(" ||| ", 1) for line in path.read_text(encoding="utf-8").splitlines())
     known = [item for item in items if item.sentence in translations]
-    aligned = aligner.align([(item.sentence, translations[item.sentence]) for item in known])
+    aligned = aligner.align_pairs([(item.sentence, translations[item.sentence]) for item in known])
     return Counter((item.gender, nearest(item, pair)) for item, pair in zip(known, aligned, strict=True))
 
 
@@ -129,7 +129,7 @@ def on_references(language: str, aligner: Eflomal, entities: set[str]) -> Counte
     """Count correct, wrong and missing genders of references, and pairs with both genders the wrong way round."""
     items: Sequence[GenevalItem] = load("mt-geneval", CONTEXT, language)
     texts = [(item, text) for item in items for text in (item.correct, item.incorrect)]
-    aligned = aligner.align([(item.source, text) for item, text in texts])
+    aligned = aligner.align_pairs([(item.source, text) for item, text in texts])
     counts: Counter[str] = Counter()
     for number, item in enumerate(items):
         if item.gender not in OTHER:

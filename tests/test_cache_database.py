@@ -132,23 +132,23 @@ def test_an_answer_of_another_model_is_not_returned(tmp_path: Path) -> None:
 
 def test_findings_of_loading_are_stored(tmp_path: Path) -> None:
     with AnswerStore(tmp_path / "a.sqlite") as store:
-        assert store.get_loading("model") == LoadFindings()
+        assert store.get_load_findings("model") == LoadFindings()
         found = LoadFindings(["bert.pooler.dense", "cls.seq_relationship"], {"padding": "it changes numbers"})
-        store.put_loading("model", found)
+        store.put_load_findings("model", found)
         store.put("model", ANSWERS)
-        assert store.get_loading("model") == found
-        assert store.get_loading("another") == LoadFindings()
+        assert store.get_load_findings("model") == found
+        assert store.get_load_findings("another") == LoadFindings()
 
 
 def test_damaged_findings_of_loading_are_ignored(tmp_path: Path) -> None:
     with AnswerStore(tmp_path / "s.sqlite") as store:
-        store.put_loading("model", LoadFindings(["pooler"]))
-        assert store.get_loading("model") == LoadFindings(["pooler"])
+        store.put_load_findings("model", LoadFindings(["pooler"]))
+        assert store.get_load_findings("model") == LoadFindings(["pooler"])
     for changed in (b'["poo', b'["p\xffo"]', b"7"):
         with sqlite3.connect(tmp_path / "s.sqlite") as db:
             db.execute("UPDATE models SET loading = CAST(? AS TEXT)", [changed])
         with AnswerStore(tmp_path / "s.sqlite") as store:
-            assert store.get_loading("model") == LoadFindings()
+            assert store.get_load_findings("model") == LoadFindings()
 
 
 def test_a_changed_byte_in_the_schema_is_damage(store_type: str, path: Path, tmp_path: Path) -> None:

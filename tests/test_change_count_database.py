@@ -38,7 +38,7 @@ def decide(store: ProjectStore, *items: str) -> None:
 
 def decided(path: Path) -> list[str]:
     with ProjectStore(path) as store:
-        return [decision.item for decision in store.decisions()]
+        return [decision.item for decision in store.list_decisions()]
 
 
 @contextmanager
@@ -208,7 +208,7 @@ def test_a_read_only_project_is_checked(tmp_path: Path, monkeypatch: pytest.Monk
     def not_writable(store: ProjectStore) -> None:
         raise StoreError("attempt to write a readonly database", store._labels, sqlite3.SQLITE_READONLY)
 
-    monkeypatch.setattr(ProjectStore, "_open", not_writable)
+    monkeypatch.setattr(ProjectStore, "_open_file", not_writable)
     with raises_mentioning(StoreError, str(copied), "lost"):
         ProjectStore(copied)
 

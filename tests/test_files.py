@@ -16,11 +16,11 @@ from tiltmeter import files, text_files
 from tiltmeter.errors import DataError, UsageError
 from tiltmeter.files import (
     append_text,
+    copy_folder_permissions,
     create_shared_folder,
     create_temporary_folder,
     reject_unwritable_file,
     reject_unwritable_folder,
-    share_like_folder,
     write_atomically,
     write_text,
 )
@@ -171,7 +171,7 @@ def test_files_in_a_shared_cache_are_shared(tmp_path: Path) -> None:
         shared.chmod(0o2775)
         create_shared_folder(shared / "gguf" / "a")
         (shared / "f").write_text("x")
-        share_like_folder(shared / "f")
+        copy_folder_permissions(shared / "f")
         create_shared_folder(tmp_path / "own")
         with create_temporary_folder(shared / "gguf") as part:
             files.make_readable(part)

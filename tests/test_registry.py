@@ -58,7 +58,7 @@ USE = """
 from tiltmeter.benchmarks import get_benchmark
 from tiltmeter.cli import main
 from tiltmeter.datasets import DATASETS
-from tiltmeter.datasets.findings import list_error_codes
+from tiltmeter.datasets.validation_findings import list_error_codes
 from tiltmeter.forms import get_forms
 assert "riddles" in get_forms() and len(get_forms()) > 6, get_forms()
 assert get_benchmark("riddles").form == "riddles"

@@ -22,7 +22,7 @@ def filled(path: Path) -> Path:
         for item in ITEMS:
             for text in ("Der Tee ist warm.", f"Der Tee {item.id} ist warm."):
                 store.set_text(item.id, "text", "context", text, step="translate", by="system", why="")
-        store.drop("item-5", step="review", by="Ann", why="it is not clear")
+        store.drop_item("item-5", step="review", by="Ann", why="it is not clear")
         store.add_reviewer("Ann")
         store.take_slot("item-1", 1, "Ann", 3.5)
         store.take_slot("item-1", 1, "Bob", 4.5)
@@ -61,11 +61,11 @@ def change(path: Path, before: bytes, after: bytes) -> None:
 def test_all_types_of_statements_are_summed(tmp_path: Path) -> None:
     path = filled(tmp_path / "project.sqlite")
     with ProjectStore(path) as store:
-        assert store.texts("text", "item-3") == {"item-3": {"context": "Der Tee item-3 ist warm."}}
+        assert store.list_texts("text", "item-3") == {"item-3": {"context": "Der Tee item-3 ist warm."}}
     with ProjectStore(path) as store, store.begin_transaction():
-        store.restore("item-5", step="review", by="Ann", why="")
+        store.restore_item("item-5", step="review", by="Ann", why="")
     with ProjectStore(path) as store:
-        assert store.item("item-5").dropped is None
+        assert store.get_item("item-5").dropped is None
 
 
 def test_a_changed_letter_is_an_error_with_the_item(tmp_path: Path) -> None:
@@ -120,7 +120,7 @@ def test_sums_are_added_to_a_file_without_sums(tmp_path: Path) -> None:
         db.execute(f"DROP TABLE {SUMS}")
         db.execute("UPDATE texts SET text = 'Der Tee ist kalt.' WHERE item = 'item-1'")
     with ProjectStore(path) as store:
-        assert store.texts("text", "item-1") == {"item-1": {"context": "Der Tee ist kalt."}}
+        assert store.list_texts("text", "item-1") == {"item-1": {"context": "Der Tee ist kalt."}}
     change(path, b"Der Tee ist kalt", b"Der Tee ist kelt")
     with raises_mentioning(StoreError, "item-1"):
         ProjectStore(path)
@@ -128,7 +128,7 @@ def test_sums_are_added_to_a_file_without_sums(tmp_path: Path) -> None:
     with opened(path) as db:
         db.execute(f"DROP TABLE {SUMS}")
     with ProjectStore(path) as store:
-        assert store.texts("text", "item-1") == {"item-1": {"context": "Der Tee ist kelt."}}
+        assert store.list_texts("text", "item-1") == {"item-1": {"context": "Der Tee ist kelt."}}
 
 
 def test_another_program_cannot_write(tmp_path: Path) -> None:
@@ -144,6 +144,6 @@ def test_a_read_only_project_is_checked(tmp_path: Path, monkeypatch: pytest.Monk
     def not_writable(store: ProjectStore) -> None:
         raise StoreError("attempt to write a readonly database", store._labels, sqlite3.SQLITE_READONLY)
 
-    monkeypatch.setattr(ProjectStore, "_open", not_writable)
+    monkeypatch.setattr(ProjectStore, "_open_file", not_writable)
     with raises_mentioning(StoreError, "item-3"):
         ProjectStore(path)

@@ -185,13 +185,13 @@ def test_representations_of_results_are_safe(runs: list[str]) -> None:
 def test_a_table_has_no_formulas_and_whole_rows(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from tiltmeter.csv_text import format_csv, remove_guard
+    from tiltmeter.csv_text import format_csv, remove_formula_guard
 
     cells = ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "a\rb", "a\r\nb", 'say "so"', "1;2", " lead", "plain", ""]
     text = format_csv(["first", "second"], [[cell, cell] for cell in cells])
     header, *rows = list(csv.reader(io.StringIO(text, newline=""), strict=True))
     assert header == ["first", "second"]
-    assert [[remove_guard(cell) for cell in row] for row in rows] == [[cell, cell] for cell in cells]
+    assert [[remove_formula_guard(cell) for cell in row] for row in rows] == [[cell, cell] for cell in cells]
     assert not any(cell.startswith(("=", "+", "-", "@", "\t", "\r")) for row in rows for cell in row)
     result = made.association(["=cmd|' /C calc'!A0", "@model"], "starter/intrasentence:en")
     result.save(tmp_path / "run")

@@ -14,7 +14,7 @@ from perf.bad_input_cases.scene import Case, Scene
 from tiltmeter.cluster.model_job import run_job, write_job
 from tiltmeter.cluster.plan_cells import make_matrix
 from tiltmeter.cluster.plan_file import read_plan
-from tiltmeter.cluster.prefetch import prefetch
+from tiltmeter.cluster.prefetch import prefetch_files
 from tiltmeter.runs.manifest_file import parse_manifest
 from tiltmeter.runs.measurement import remeasure_scores
 from tiltmeter.runs.result import Result
@@ -47,7 +47,7 @@ def make_many(scene: Scene) -> None:
     folder.mkdir()
     (folder / "plan.toml").write_text(sound_plan(scene), encoding="utf-8")
     matrix = make_matrix(read_plan(folder / "plan.toml"), folder / "matrix")
-    prefetch(matrix, lambda _name: None)
+    prefetch_files(matrix, lambda _name: None)
     write_job(matrix.models[0])
     run_job(matrix.models[0].folder)
     (folder / "matrix" / "plan.toml").write_text(sound_plan(scene), encoding="utf-8")

@@ -65,7 +65,7 @@ def choices(
         chosen = np.where(by_place, comes_first, rng.random((shape.n, 4)) < rates)
         answered = rng.random((shape.n, 4)) >= refusals
         kept = answered.any(axis=1)
-        factors = None if shape.factors is None else shape.factors.where(kept)
+        factors = None if shape.factors is None else shape.factors.select_rows(kept)
         counts = answered[kept].sum(axis=1)
         preference = Share.from_values(100.0 * (chosen * answered)[kept].sum(axis=1) / counts, factors)
         refused = Share.from_values(100.0 * (1 - answered.mean(axis=1)), shape.factors)
@@ -111,7 +111,7 @@ def threes(shape: Shape, share: float, unrelated: float, position: float, order:
         chosen = np.where(rng.random(size) < position, _ORDERS[:, 0], sided)
         of_sides = (chosen < 2).sum(axis=1)
         kept = of_sides > 0
-        factors = None if shape.factors is None else shape.factors.where(kept)
+        factors = None if shape.factors is None else shape.factors.select_rows(kept)
         preference = Share.from_values(100.0 * (chosen == 0).sum(axis=1)[kept] / of_sides[kept], factors)
         sensible = Share.from_values(100.0 * of_sides / 6, shape.factors)
         placed = np.stack([(chosen == _ORDERS[:, place]).mean(axis=1) for place in range(3)], axis=1)

@@ -225,7 +225,7 @@ def means_of_pairs(draw: Draw, n: int, fewest: int) -> Simulate:
     group = pairs._Group(case, "all", "all", {}, intervals=True)
 
     def draw_and_count(rng: Rng) -> dict[str, float | bool | None]:
-        record = group.mean(pairs.S_JSD, 20.0 * draw(rng, n), fewest)
+        record = group.build_mean_record(pairs.S_JSD, 20.0 * draw(rng, n), fewest)
         has_interval = record.low is not None and record.high is not None
         return {
             "interval given": has_interval,

@@ -58,7 +58,7 @@ class Structure:
         """Return the items with these indexes."""
         columns = None if self.columns is None else self.columns.iloc[rows].reset_index(drop=True)
         answers = tuple(values[rows] for values in self.answers)
-        return replace(self, factors=self.factors.where(rows), columns=columns, answers=answers)
+        return replace(self, factors=self.factors.select_rows(rows), columns=columns, answers=answers)
 
     @cached_property
     def codes(self) -> dict[str, Codes]:

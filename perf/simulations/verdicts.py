@@ -25,7 +25,7 @@ LANGUAGES = ("en", "de", "fr", "es", "tr")
 PARTS = ("intrasentence", "intersentence")
 PART = Shape("79 terms of 27", 2_133, 79)
 # Both parts have the same terms.
-_PART_TWICE = PART.factors and PART.factors.join(PART.factors)
+_PART_TWICE = PART.factors and PART.factors.join_groups(PART.factors)
 # Items and target terms of the bias types in one part of StereoSet.
 BIAS_TYPES = {
     "gender": Shape("gender", 255, 10),

@@ -178,7 +178,7 @@ def compare(
         _reject_languages_with(by=by, baseline=baseline, size=size)
         described = find_run_attributes(folders, None if attributes is None else Path(attributes))
         return compare_languages(
-            _load_with_fixed(runs, fixed),
+            _load_with_fixed_factors(runs, fixed),
             described,
             measures=measures,
             where=where,
@@ -194,7 +194,7 @@ def compare(
                 "--attributes needs --group, --size or --languages; add one of these three, or leave --attributes out."
             )
         return comparison.compare(
-            _load_with_fixed(runs, fixed),
+            _load_with_fixed_factors(runs, fixed),
             by=by,
             baseline=baseline,
             measures=measures,
@@ -207,7 +207,7 @@ def compare(
     if size and (by is not None or group is not None):
         raise UsageError("--size cannot be combined with --by or --group; leave --by and --group out.")
     described = find_run_attributes(folders, None if attributes is None else Path(attributes))
-    named = _load_with_fixed(runs, fixed)
+    named = _load_with_fixed_factors(runs, fixed)
     if group is None:
         return compare_sizes(named, described, measures=measures, where=where, across=across, families=families)
     return compare_groups(
@@ -248,9 +248,9 @@ def check(
     if isinstance(no_worse_than, int | float):
         no_worse_than = str(no_worse_than)
     all_rules = [
-        *(parse_rule("max", text) for text in _to_texts(max)),
-        *(parse_rule("min", text) for text in _to_texts(min)),
-        *(parse_rule("no-worse-than", text) for text in _to_texts(no_worse_than)),
+        *(parse_rule("max", text) for text in _convert_to_texts(max)),
+        *(parse_rule("min", text) for text in _convert_to_texts(min)),
+        *(parse_rule("no-worse-than", text) for text in _convert_to_texts(no_worse_than)),
         *rules,
     ]
     if baseline is not None and not any(rule.kind == "no-worse-than" for rule in all_rules):
@@ -338,7 +338,9 @@ def load_named_runs(runs: Sequence[Run] | Mapping[str, Run]) -> list[tuple[str, 
     ]
 
 
-def _load_with_fixed(runs: Sequence[Run] | Mapping[str, Run], fixed: Sequence[str] | None) -> list[tuple[str, Result]]:
+def _load_with_fixed_factors(
+    runs: Sequence[Run] | Mapping[str, Run], fixed: Sequence[str] | None
+) -> list[tuple[str, Result]]:
     """Load runs; if `fixed` is given, compute their records again so that they do not generalise over these factors."""
     named = load_named_runs(runs)
     return named if fixed is None else [(name, result.remeasure(fixed=fixed)) for name, result in named]
@@ -372,5 +374,5 @@ def _load_result(run: Run) -> Result:
     return run if isinstance(run, Result) else Result.load(run)
 
 
-def _to_texts(texts: str | Sequence[str]) -> Sequence[str]:
+def _convert_to_texts(texts: str | Sequence[str]) -> Sequence[str]:
     return [texts] if isinstance(texts, str) else texts

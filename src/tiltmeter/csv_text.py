@@ -20,10 +20,10 @@ def format_csv(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     return "".join(",".join(map(_format_cell, row)) + "\n" for row in (columns, *rows))
 
 
-def remove_guard(cell: str) -> str:
+def remove_formula_guard(cell: str) -> str:
     """Return the text of a cell without the apostrophe that `format_csv` adds to prevent formulas.
 
-    >>> remove_guard("'=1+1"), remove_guard("'tis")
+    >>> remove_formula_guard("'=1+1"), remove_formula_guard("'tis")
     ('=1+1', "'tis")
     """
     return cell[1:] if cell.startswith("'") and cell[1:].startswith(_FORMULA) else cell

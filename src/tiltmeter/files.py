@@ -36,7 +36,7 @@ def write_atomically(path: Path, *, is_private: bool = False) -> Iterator[Path]:
     full.
     """
     try:
-        _reject_special(path)
+        _reject_special_file(path)
         create_folder(path.parent)
         prefix = _build_prefix(path)
         _delete_leftovers(path.parent, prefix)
@@ -89,7 +89,7 @@ def create_folder(path: Path) -> None:
 def reject_unwritable_file(path: Path) -> None:
     """Raise a UsageError if a file cannot be written; call this function before long work."""
     try:
-        _reject_special(path)
+        _reject_special_file(path)
         if path.is_dir():
             raise UsageError(f"{path} is a folder; name a file in it, such as {path / 'NAME'}.")
         _build_prefix(path)
@@ -160,7 +160,7 @@ def lock_folder(folder: Path) -> Iterator[None]:
             os.close(handle)
 
 
-def share_like_folder(path: Path) -> None:
+def copy_folder_permissions(path: Path) -> None:
     """Give the group and other users the same permissions for a file or folder as for its parent folder.
 
     Otherwise users of a shared cache could not use each other's files.
@@ -180,7 +180,7 @@ def create_shared_folder(path: Path) -> None:
     missing = [folder for folder in (path, *path.parents) if not folder.exists()]
     create_folder(path)
     for folder in reversed(missing):
-        share_like_folder(folder)
+        copy_folder_permissions(folder)
 
 
 def get_lock_mode(path: Path) -> int:
@@ -193,7 +193,7 @@ def get_lock_mode(path: Path) -> int:
 def make_readable(folder: Path) -> None:
     """Give a temporary folder, which only its owner can read, the permissions of an ordinary new folder."""
     folder.chmod(0o777 & ~_get_umask())
-    share_like_folder(folder)
+    copy_folder_permissions(folder)
 
 
 def _reject_unknown_home(path: Path) -> None:
@@ -205,7 +205,7 @@ def _reject_unknown_home(path: Path) -> None:
         )
 
 
-def _reject_special(path: Path) -> None:
+def _reject_special_file(path: Path) -> None:
     """Raise an error if a path is invalid, or is a device, pipe or socket, which an atomic write would replace."""
     if "\0" in str(path):
         raise ValueError("embedded null byte")
@@ -269,7 +269,7 @@ def _delete_leftover(part: Path, *, is_of_this_machine: bool) -> None:
     """Delete a temporary file or folder if the process that created it has ended."""
     age = time.time() - part.lstat().st_mtime
     if age > _AGE_WITHOUT_LOCKS:
-        _delete(part)
+        _delete_part(part)
         return
     if fcntl is None or (age < _AGE_IF_UNLOCKED and not is_of_this_machine):
         return
@@ -277,12 +277,12 @@ def _delete_leftover(part: Path, *, is_of_this_machine: bool) -> None:
     try:
         # If another process holds the lock, this call raises an error, so that the file is not deleted.
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        _delete(part)
+        _delete_part(part)
     finally:
         os.close(handle)
 
 
-def _delete(part: Path) -> None:
+def _delete_part(part: Path) -> None:
     if part.is_dir():
         shutil.rmtree(part, ignore_errors=True)
     else:

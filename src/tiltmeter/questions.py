@@ -114,11 +114,11 @@ class Tokenizer(Protocol):
     def encode(self, texts: Sequence[str], *, offsets: bool = False) -> list[EncodedText]:
         """Tokenize texts without adding special tokens."""
 
-    def encode_whole(self, texts: Sequence[str], *, offsets: bool = False) -> list[EncodedText]:
+    def encode_with_special_tokens(self, texts: Sequence[str], *, offsets: bool = False) -> list[EncodedText]:
         """Tokenize texts, and add the special tokens that the model expects around an input."""
 
-    def words(self, texts: Sequence[str]) -> list[tuple[int | None, ...]]:
-        """Return for each text the word index of each of its tokens, as tokenized by `encode_whole`.
+    def find_token_words(self, texts: Sequence[str]) -> list[tuple[int | None, ...]]:
+        """Return for each text the word index of each of its tokens, as tokenized by `encode_with_special_tokens`.
 
         Special tokens have None instead of a word index.
         """

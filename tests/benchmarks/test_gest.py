@@ -212,5 +212,5 @@ def test_unknown_parts_protocols_and_languages() -> None:
 
 
 def test_braces_in_a_sentence_are_left_alone() -> None:
-    assert TEMPLATES["template-3"].fill("I wrote {word}.", "he") == '"I wrote {word}.", he said.'
+    assert TEMPLATES["template-3"].fill_in_sentence("I wrote {word}.", "he") == '"I wrote {word}.", he said.'
     assert TEMPLATES["template-3"].fill_up_to_word("I wrote {sentence}.", "she") == '"I wrote {sentence}.", she'

@@ -63,7 +63,7 @@ def test_special_tokens_around_a_text_are_not_scored() -> None:
     text = causal_text(with_template(word_level(bos_token="<s>", eos_token="</s>"), "<s> $A </s>", "<s>", "</s>"))
     (trial,) = asked_of([item()], text).trials
     for question, role in zip(trial.questions, ROLES, strict=True):
-        tokens = text.encode([item().answer(role)])[0].ids
+        tokens = text.encode([item().get_answer(role)])[0].ids
         assert question.ids[0] == text.start
         assert question.ids[-len(tokens) :] == tokens  # no </s>
         assert [token for _, token in question.wanted] == list(tokens)
@@ -81,11 +81,11 @@ def test_scores_are_the_likelihoods_of_the_answers(protocol: str) -> None:
         expected = {}
         for role in ROLES:
             prompt = f"Context: {entry.context}\nQuestion: {entry.question}\nAnswer:"
-            ids, start = (text.encode([t])[0].ids for t in (f"{prompt} {entry.answer(role)}", prompt))
+            ids, start = (text.encode([t])[0].ids for t in (f"{prompt} {entry.get_answer(role)}", prompt))
             with torch.no_grad():
                 table = torch.log_softmax(model(input_ids=torch.tensor([ids])).logits[0].float(), dim=-1)
             total = sum(float(table[at - 1, ids[at]]) for at in range(len(start), len(ids)))
-            expected[role] = total / len(entry.answer(role)) if protocol.endswith("character") else total
+            expected[role] = total / len(entry.get_answer(role)) if protocol.endswith("character") else total
         for role in ROLES:
             assert found[f"{role} answer"] == pytest.approx(expected[role], abs=1e-4)
             best = max(expected, key=expected.__getitem__)

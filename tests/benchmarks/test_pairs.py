@@ -72,7 +72,7 @@ def scores(asked: PartTrials, answerer: Any) -> dict[str, dict[str, float]]:
 
 def test_each_shared_token_is_masked_in_turn_in_both_sentences() -> None:
     (trial,) = ask_items(PAIRS[:1], masked_text()).trials
-    more, less = (encoded.ids for encoded in masked_text().encode_whole([PAIRS[0].more, PAIRS[0].less]))
+    more, less = (encoded.ids for encoded in masked_text().encode_with_special_tokens([PAIRS[0].more, PAIRS[0].less]))
     assert (len(more), len(less)) == (10, 9)  # gentle is two pieces
     expected = [(more, index) for index in range(3, 9)] + [(less, index) for index in range(2, 8)]
     assert [(q.ids, q.wanted) for q in trial.questions] == [
@@ -111,7 +111,7 @@ def test_unmasked_protocols_ask_about_every_token() -> None:
     for protocol, want in (("aul", WantedQuantity.LOG_PROB), ("aula", WantedQuantity.LOG_PROB_AND_ATTENTION)):
         (trial,) = ask_items(PAIRS[:1], masked_text(), protocol).trials
         for question, sentence in zip(trial.questions, (PAIRS[0].more, PAIRS[0].less), strict=True):
-            ids = masked_text().encode_whole([sentence])[0].ids
+            ids = masked_text().encode_with_special_tokens([sentence])[0].ids
             assert question.ids == ids
             assert question.wanted == tuple((index, ids[index]) for index in range(1, len(ids) - 1))
             assert question.want is want
@@ -246,7 +246,7 @@ def test_masked_scores_follow_the_definitions_of_the_papers(protocol: str) -> No
         *indices, words_more, words_less = SHARED[item.id]
         numbers = []
         for sentence, own, words in zip((item.more, item.less), indices, (words_more, words_less), strict=True):
-            ids = list(masked_text().encode_whole([sentence])[0].ids)
+            ids = list(masked_text().encode_with_special_tokens([sentence])[0].ids)
             last = {index: words.get(index, index) if protocol == "within-word-l2r" else index for index in own}
             numbers.append([naive_masked(model, ids, p, list(range(p, last[p] + 1))) for p in own])
         (more, distance_more, hits_more), (less, distance_less, hits_less) = (zip(*n, strict=True) for n in numbers)
@@ -277,7 +277,7 @@ def test_unmasked_scores_follow_the_definition_of_the_paper(architecture: str) -
     for item in PAIRS:
         plain, weighted = [], []
         for sentence in (item.more, item.less):
-            ids = list(masked_text().encode_whole([sentence])[0].ids)
+            ids = list(masked_text().encode_with_special_tokens([sentence])[0].ids)
             with torch.no_grad():
                 layers = model(input_ids=torch.tensor([ids]), output_attentions=True).attentions
             attention = torch.cat(layers).double().mean(dim=0).mean(dim=0).mean(dim=0)

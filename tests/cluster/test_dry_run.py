@@ -7,20 +7,20 @@ import pytest
 from tests.cluster.planned import matrix_of, only, write_plan
 from tests.support.command import command
 from tests.support.messages import assert_mentions
-from tiltmeter.cluster.dry_run import forecast
+from tiltmeter.cluster.dry_run import forecast_matrix
 from tiltmeter.cluster.model_job import run_job, write_job
 from tiltmeter.cluster.time_estimates import ModelSize, estimate_model
 from tiltmeter.cluster.timing_store import Timing
 
 
 def test_questions_that_cells_share_are_counted_once(causal: str, tmp_path: Path) -> None:
-    (alone,) = forecast(matrix_of(tmp_path, [causal]))
+    (alone,) = forecast_matrix(matrix_of(tmp_path, [causal]))
     matrix = matrix_of(tmp_path, [causal], ["starter", "starter/intrasentence"])
-    (both,) = forecast(matrix)
+    (both,) = forecast_matrix(matrix)
     assert (both.open_cells, both.questions, both.answered) == (4, alone.questions, 0)
     write_job(only(matrix_of(tmp_path, [causal])))
     assert run_job(only(matrix).folder)["failed"] == {}
-    (left,) = forecast(matrix)
+    (left,) = forecast_matrix(matrix)
     assert left.open_cells == 2
     assert left.questions == left.answered > 0
 
@@ -53,7 +53,7 @@ def test_a_forecast_sends_no_request_to_the_hub(tmp_path: Path, monkeypatch: pyt
 
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
     monkeypatch.setattr("huggingface_hub.snapshot_download", snapshot)
-    (one,) = forecast(matrix_of(tmp_path, ["nobody/has-this-model"]))
+    (one,) = forecast_matrix(matrix_of(tmp_path, ["nobody/has-this-model"]))
     assert offline == [True]
     assert one.questions is None
     assert not constants.HF_HUB_OFFLINE

@@ -46,7 +46,7 @@ def test_gpus_are_assigned_to_jobs(causal: str, masked: str, tmp_path: Path, mon
     plan = write_plan(tmp_path, [causal, masked, "embedded"])
     plan.write_text(plan.read_text().replace(f'"{masked}"', f'"{masked}"\ngpus = 2'))
     engine = LocalEngine(3)
-    engine.start(make_matrix(read_plan(plan), tmp_path / "out").models)
+    engine.start_jobs(make_matrix(read_plan(plan), tmp_path / "out").models)
     assert started == [("4",)]  # the second needs both GPUs, and the third waits for the second
     processes[0].code = 0
     list(engine.take_ended_jobs())
@@ -56,7 +56,7 @@ def test_gpus_are_assigned_to_jobs(causal: str, masked: str, tmp_path: Path, mon
     assert started[2:] == [("7",)]
     plan.write_text(plan.read_text().replace("gpus = 2", "gpus = 3"))
     with raises_mentioning(UsageError, masked, "needs 3 GPUs", "machine has 2", "`gpus`"):
-        LocalEngine(1).start(make_matrix(read_plan(plan), tmp_path / "out").models)
+        LocalEngine(1).start_jobs(make_matrix(read_plan(plan), tmp_path / "out").models)
 
 
 def test_a_job_with_many_long_reasons_ends(causal: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -70,7 +70,7 @@ def test_a_job_with_many_long_reasons_ends(causal: str, tmp_path: Path, monkeypa
     )
     matrix, engine = matrix_of(tmp_path, [causal]), LocalEngine(1)
     only(matrix).folder.mkdir(parents=True)
-    engine.start(matrix.models)
+    engine.start_jobs(matrix.models)
     found: list[JobOutcome] = []
     wait_until(
         lambda: bool(found.extend(outcome for _, outcome in engine.take_ended_jobs()) or found), "it did not end"
@@ -94,12 +94,12 @@ def test_jobs_are_killed_if_their_end_is_not_waited_for(
     )
     matrix, engine = matrix_of(tmp_path, [causal]), LocalEngine(1)
     only(matrix).folder.mkdir(parents=True)
-    engine.start(matrix.models)
+    engine.start_jobs(matrix.models)
     wait_until(lambda: os.fstat(engine._runner.jobs[0].output.fileno()).st_size > 0, "it did not start")
     wait = started[0].wait
     monkeypatch.setattr(started[0], "wait", lambda seconds=None: _interrupt() if seconds else wait())
     with pytest.raises(KeyboardInterrupt):
-        engine.stop()
+        engine.stop_jobs()
     assert started[0].poll() == -signal.SIGKILL
 
 

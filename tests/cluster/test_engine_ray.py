@@ -86,7 +86,7 @@ def test_a_lost_cluster_raises_an_error(causal: str, tmp_path: Path, monkeypatch
     engine._tasks = {object(): only(matrix_of(tmp_path, [causal]))}
     with raises_mentioning(UsageError, "Ray cluster", "refused", "same command"):
         list(engine.take_ended_jobs())
-    engine.stop()
+    engine.stop_jobs()
 
 
 def test_the_number_of_restarts_is_limited(tmp_path: Path) -> None:

@@ -179,15 +179,15 @@ def test_a_lock_that_another_process_took_first_is_put_back(tmp_path: Path, monk
     ended = subprocess.Popen([sys.executable, "-c", ""])
     ended.wait()
     other_lock(tmp_path, machine=get_machine_id(), pid=ended.pid)
-    mine, own = JobLock(tmp_path, wait=False), JobLock._wait_until_lost
+    mine, own = JobLock(tmp_path, wait=False), JobLock._wait_until_lock_is_free
 
     def overtaken(self: JobLock, holder: job_lock.LockHolder) -> job_lock.LockHolder:
         lost = own(self, holder)
         other_lock(tmp_path, machine="faster")
-        monkeypatch.setattr(JobLock, "_wait_until_lost", own)
+        monkeypatch.setattr(JobLock, "_wait_until_lock_is_free", own)
         return lost
 
-    monkeypatch.setattr(JobLock, "_wait_until_lost", overtaken)
+    monkeypatch.setattr(JobLock, "_wait_until_lock_is_free", overtaken)
     with pytest.raises(JobTakenError):
         mine.__enter__()
     assert json.loads((tmp_path / LOCK).read_text())["machine"] == "faster"

@@ -20,16 +20,16 @@ _WAITS = [sys.executable, "-c", "import sys; print('ready', flush=True); sys.std
 def test_ended_jobs_are_returned_once() -> None:
     runner: JobRunner[str] = JobRunner(2)
     waiting = subprocess.Popen(_WAITS, stdin=subprocess.PIPE)
-    runner.add("ends", subprocess.Popen([sys.executable, "-c", "raise SystemExit(3)"]))
-    runner.add("waits", waiting)
+    runner.add_job("ends", subprocess.Popen([sys.executable, "-c", "raise SystemExit(3)"]))
+    runner.add_job("waits", waiting)
     ended: list[tuple[str, int]] = []
-    wait_until(lambda: bool(ended.extend(runner.remove_ended()) or ended), "it did not end")
+    wait_until(lambda: bool(ended.extend(runner.remove_ended_jobs()) or ended), "it did not end")
     assert ended == [("ends", 3)]
     assert runner.jobs == ["waits"]
     assert runner.is_running("waits")
     assert not runner.is_running("ends")
     waiting.communicate(timeout=PATIENCE)
-    wait_until(lambda: runner.remove_ended() == [("waits", 0)], "it did not end")
+    wait_until(lambda: runner.remove_ended_jobs() == [("waits", 0)], "it did not end")
 
 
 @pytest.mark.skipif(os.name != "posix", reason="this system has no SIGTERM for one process")
@@ -37,8 +37,8 @@ def test_all_processes_are_stopped() -> None:
     runner: JobRunner[int] = JobRunner(2)
     processes = [subprocess.Popen(_WAITS, stdin=subprocess.PIPE, stdout=subprocess.PIPE) for _ in range(2)]
     for number, process in enumerate(processes):
-        runner.add(number, process)
-    runner.stop()
+        runner.add_job(number, process)
+    runner.stop_jobs()
     assert [process.poll() for process in processes] == [-signal.SIGTERM] * 2
     assert runner.jobs == []
     for process in processes:

@@ -55,7 +55,7 @@ class _Started:
         folder.mkdir()
         self.output, self.log = tempfile.TemporaryFile(), folder / "log.txt"  # noqa: SIM115
         with self.log.open("a", encoding="utf-8") as log:
-            self.job: ForkedJob = server.start(folder, variables, self.output, log)
+            self.job: ForkedJob = server.start_job(folder, variables, self.output, log)
 
     @property
     def outcome(self) -> JobOutcome:
@@ -172,13 +172,13 @@ def test_the_next_job_gets_a_new_server(causal: str, tmp_path: Path, monkeypatch
         return bool(outcomes)
 
     try:
-        engine.start([entry])
+        engine.start_jobs([entry])
         next(iter(engine._servers.values()))._process.kill()
         wait_until(collect_outcomes, "the job did not end")
         assert_mentions(outcomes.pop()["failed"][""], "SIGKILL")
-        engine.start([entry])
+        engine.start_jobs([entry])
         wait_until(collect_outcomes, "the job did not end")
         assert_mentions(outcomes[0]["failed"][""], "KeyError")  # from its empty job file, so it has run
     finally:
-        engine.stop()
+        engine.stop_jobs()
     assert not engine._servers

@@ -22,19 +22,19 @@ def test_a_state_is_written_again_and_again(tmp_path: Path, monkeypatch: pytest.
         with JobState(lock, {"model": "m"}) as state:
             first = read_state(tmp_path)
             assert (first["state"], first["model"]) == ("running", "m")
-            state.update(cell="c", answered=3)
+            state.update_values(cell="c", answered=3)
             written = threading.Event()
-            lock.each_beat = lambda: (state.write(), written.set())  # type: ignore[func-returns-value]
+            lock.each_beat = lambda: (state.write_file(), written.set())  # type: ignore[func-returns-value]
             assert written.wait(PATIENCE)
             assert read_state(tmp_path)["answered"] == 3
             assert read_state(tmp_path)["time"] > first["time"]
-            state.update(state="finished")
+            state.update_values(state="finished")
         assert read_state(tmp_path)["state"] == "finished"
 
 
 def test_a_job_without_its_lock_is_lost(tmp_path: Path) -> None:
     with JobLock(tmp_path) as lock:
-        JobState(lock, {}).write()
+        JobState(lock, {}).write_file()
         assert read_state(tmp_path)["state"] == "running"
     assert read_state(tmp_path)["state"] == "lost"
     with JobLock(tmp_path):  # as the command that merges the stores

@@ -32,14 +32,14 @@ def test_answers_of_the_cache_are_copied(tmp_path: Path) -> None:
     for same_machine in (True, False):
         with AnswerStore(get_cache_folder() / ANSWERS) as cache:
             cache.put("m", {A: numbers(1, 2)})
-            cache.put_loading("m", LoadFindings(["pooler"]))
+            cache.put_load_findings("m", LoadFindings(["pooler"]))
         folder = tmp_path / str(same_machine)
         folder.mkdir()
         with JobAnswers(folder, same_machine=same_machine) as store:
             found = store.get("m", [A, B])
             assert {key: list(value) for key, value in found.items()} == {A: [1, 2]}
             assert store.get("other", [A]) == {}
-            assert store.get_loading("m") == LoadFindings(["pooler"])
+            assert store.get_load_findings("m") == LoadFindings(["pooler"])
         with UnlockedAnswers(folder / ANSWERS) as alone:
             assert list(alone.get("m", [A])) == [A]
             assert alone.is_read_only
@@ -63,7 +63,7 @@ def test_stores_are_merged_into_the_cache(tmp_path: Path) -> None:
     with JobAnswers(tmp_path, same_machine=False) as store:
         store.put("m", {A: numbers(1.5), B: numbers(2, 3)})
         store.put("new", {A: numbers(4)})
-        store.put_loading("new", LoadFindings(["head"]))
+        store.put_load_findings("new", LoadFindings(["head"]))
     with sqlite3.connect(tmp_path / ANSWERS) as raw:  # a damaged answer is not merged
         raw.execute("UPDATE answers SET answer = x'00000000' WHERE question = ? AND length(answer) = 8", [B])
         raw.execute("INSERT INTO answers SELECT model, ?, answer, checksum FROM answers WHERE question = ?", [C, A])
@@ -74,7 +74,7 @@ def test_stores_are_merged_into_the_cache(tmp_path: Path) -> None:
             assert {key: list(value) for key, value in cache.get("m", [A, B, C]).items()} == {A: [1]}
             assert list(cache.get("new", [A])[A]) == [4]
             assert list(cache.get("other", [C])[C]) == [9]
-            assert cache.get_loading("new") == LoadFindings(["head"])
+            assert cache.get_load_findings("new") == LoadFindings(["head"])
         assert (tmp_path / ANSWERS).exists() is not remove
     assert not list(tmp_path.glob(f"{ANSWERS}*"))
     merge_stores(tmp_path, remove=True)  # does nothing without stores

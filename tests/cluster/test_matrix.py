@@ -22,7 +22,7 @@ from tiltmeter.cluster.matrix import run_matrix
 from tiltmeter.cluster.model_job import JobOutcome, run_job, write_job
 from tiltmeter.cluster.plan_cells import ModelCells, make_matrix
 from tiltmeter.cluster.plan_file import read_plan
-from tiltmeter.cluster.prefetch import NOTHING, read_prefetched
+from tiltmeter.cluster.prefetch import NOTHING, read_prefetched_files
 from tiltmeter.datasets.cache_folder import get_cache_folder
 from tiltmeter.datasets.dataset_loader import load
 from tiltmeter.datasets.readers.jsonl import write_jsonl
@@ -47,7 +47,7 @@ def test_two_models_one_of_which_fails(
     matrix = make_matrix(read_plan(plan), out)
     assert (out / "plan.toml").read_text() == plan.read_text()
     failing, fine = matrix.models
-    assert fine.unfinished == []
+    assert fine.unfinished_cells == []
     assert not (fine.folder / ANSWERS).exists()  # merged
     assert (get_cache_folder() / ANSWERS).is_file()
     assert load_timings()[0].model == causal
@@ -57,7 +57,7 @@ def test_two_models_one_of_which_fails(
     assert command(monkeypatch, *words, "--dry-run") == 1
     assert_mentions(capsys.readouterr().out, f"{causal}: 2 of 2", "2 of 4 cells", "0 questions")
     assert_like_single_runs(make_matrix(read_plan(write_plan(tmp_path, [causal])), out), tmp_path / "single")
-    assert failing.unfinished
+    assert failing.unfinished_cells
 
 
 class _Ending:
@@ -73,7 +73,7 @@ class _Ending:
     def is_started(self, _entry: ModelCells) -> bool:
         return False
 
-    def start(self, entries: list[ModelCells]) -> None:
+    def start_jobs(self, entries: list[ModelCells]) -> None:
         self.entries = list(entries)
         self.started += [entry.folder.name for entry in entries]
 
@@ -82,7 +82,7 @@ class _Ending:
             raise self.outcome
         return [(entry, self.outcome) for entry in self.entries]
 
-    def stop(self) -> None:
+    def stop_jobs(self) -> None:
         self.stopped += 1
 
 
@@ -154,7 +154,7 @@ def test_jobs_of_chat_models(tmp_path: Path) -> None:
         entry = only(matrix_of(tmp_path, [name]))
         write_job(entry)
         assert run_job(entry.folder)["failed"] == {}
-    assert entry.unfinished == []
+    assert entry.unfinished_cells == []
     assert not (entry.folder / REPLIES).exists()  # merged by the job
     assert (get_cache_folder() / REPLIES).is_file()
     assert (entry.folder / entry.cells[0].folder / "answers.parquet").is_file()
@@ -168,14 +168,14 @@ def test_prefetched_models_run_without_a_network(
     assert command(monkeypatch, "matrix", str(plan), "--out", str(out), "--prefetch") == 0
     assert_mentions(capsys.readouterr().out, "network")
     entry = only(make_matrix(read_plan(plan), out))
-    assert build_job_environment(entry, read_prefetched(out))["HF_HUB_OFFLINE"] == "1"
+    assert build_job_environment(entry, read_prefetched_files(out))["HF_HUB_OFFLINE"] == "1"
     assert build_job_environment(entry, NOTHING) == {}
     grown = only(make_matrix(read_plan(write_plan(tmp_path, [causal], ["starter", "starter-pairs"])), out))
-    assert build_job_environment(grown, read_prefetched(out)) == {}  # the new data may not be downloaded
+    assert build_job_environment(grown, read_prefetched_files(out)) == {}  # the new data may not be downloaded
     bad = write_plan(tmp_path, [causal, str(tmp_path)])
     assert command(monkeypatch, "matrix", str(bad), "--out", str(out), "--prefetch") == 1
     assert_mentions(capsys.readouterr().err, f"{tmp_path}: ")
-    assert read_prefetched(out).models == {causal}
+    assert read_prefetched_files(out).models == {causal}
     (out / "prefetched.json").write_text("[1]")
     assert command(monkeypatch, "matrix", str(plan), "--out", str(out)) == 2
     assert_mentions(capsys.readouterr().err, "prefetched.json", "--prefetch")
@@ -231,15 +231,15 @@ def test_a_cell_is_measured_again_if_its_model_or_items_have_changed(causal: str
     entry = only(matrix)
     write_job(entry)
     assert run_job(entry.folder)["state"] == "finished"
-    assert not entry.unfinished
+    assert not entry.unfinished_cells
     weights = next(path for path in model.iterdir() if path.suffix in (".safetensors", ".bin"))
     for changed in (weights, items):
         then = changed.stat()
         changed.write_bytes(changed.read_bytes())
         os.utime(changed, ns=(then.st_atime_ns, then.st_mtime_ns))  # as `cp -p` and `rsync -t` do
-        assert entry.unfinished == list(entry.cells), changed
+        assert entry.unfinished_cells == list(entry.cells), changed
         assert run_job(entry.folder)["state"] == "finished"
-        assert not entry.unfinished
+        assert not entry.unfinished_cells
 
 
 def test_a_job_imports_nothing_from_the_current_folder(causal: str, tmp_path: Path) -> None:
@@ -250,7 +250,7 @@ def test_a_job_imports_nothing_from_the_current_folder(causal: str, tmp_path: Pa
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(tmp_path)
         engine = LocalEngine(1)
-        engine.start([entry])
+        engine.start_jobs([entry])
         ((_, process),) = engine._runner._processes
         process.wait(PATIENCE)
         ((_, outcome),) = engine.take_ended_jobs()

@@ -75,18 +75,18 @@ def test_both_heads_of_a_model_are_loaded_once(tmp_path: Path, monkeypatch: pyte
 
 def test_finished_cells_are_kept_and_cells_with_other_settings_are_replaced(causal: str, tmp_path: Path) -> None:
     entry = only(matrix_of(tmp_path, [causal]))
-    assert len(entry.unfinished) == 2
+    assert len(entry.unfinished_cells) == 2
     assert done(entry) == {}
-    assert entry.unfinished == []
+    assert entry.unfinished_cells == []
     before = (entry.folder / entry.cells[0].folder / "manifest.json").stat().st_mtime_ns
     assert done(entry) == {}
     assert (entry.folder / entry.cells[0].folder / "manifest.json").stat().st_mtime_ns == before
     changed = only(make_matrix(read_plan(write_plan(tmp_path, [causal], limit=4)), tmp_path / "out"))
-    assert len(changed.unfinished) == 2
+    assert len(changed.unfinished_cells) == 2
     assert done(changed) == {}
-    assert changed.unfinished == []
+    assert changed.unfinished_cells == []
     (changed.folder / changed.cells[1].folder / "scores.parquet").unlink()
-    assert changed.unfinished == [changed.cells[1]]
+    assert changed.unfinished_cells == [changed.cells[1]]
 
 
 def test_a_failed_cell_does_not_affect_others_and_is_retried(causal: str, tmp_path: Path) -> None:
@@ -103,7 +103,7 @@ def test_a_failed_cell_does_not_affect_others_and_is_retried(causal: str, tmp_pa
     assert not (entry.folder / "lock").exists()
     (entry.folder / cell.folder).unlink()
     assert done(entry) == {}
-    assert entry.unfinished == []
+    assert entry.unfinished_cells == []
 
 
 def test_a_model_that_cannot_be_opened_fails_its_cells(tmp_path: Path) -> None:
@@ -126,7 +126,7 @@ def test_a_full_disk_costs_the_batch_in_flight(
     causal: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, asked: list[bytes]
 ) -> None:
     entry = only(matrix_of(tmp_path, [causal]))
-    own = JobAnswers._put
+    own = JobAnswers._write_answers
 
     def full(self: JobAnswers, fingerprint: str, answers: Mapping[bytes, Answer]) -> None:
         if len(asked) > 20:
@@ -136,12 +136,12 @@ def test_a_full_disk_costs_the_batch_in_flight(
             answers = {index.to_bytes(16): answer for index, answer in enumerate([*answers.values()] * 200)}
         own(self, fingerprint, answers)
 
-    monkeypatch.setattr(JobAnswers, "_put", full)
+    monkeypatch.setattr(JobAnswers, "_write_answers", full)
     failed = done(entry)
     assert list(failed) == [cell.folder for cell in entry.cells]
     assert "full" in failed[entry.cells[0].folder]
     kept = set(asked)
-    monkeypatch.setattr(JobAnswers, "_put", own)
+    monkeypatch.setattr(JobAnswers, "_write_answers", own)
     asked.clear()
     assert done(entry) == {}
     assert not kept & set(asked)
@@ -177,7 +177,7 @@ def test_a_running_job_is_not_started_twice(causal: str, tmp_path: Path) -> None
         outcome = run_job(entry.folder)
     assert outcome["state"] == "busy"
     assert_mentions(outcome["failed"][""], str(entry.folder), "already running")
-    assert entry.unfinished == list(entry.cells)
+    assert entry.unfinished_cells == list(entry.cells)
 
 
 def test_a_missing_job_file_is_a_reason(causal: str, tmp_path: Path) -> None:
@@ -194,10 +194,10 @@ def test_only_the_job_completes_an_interrupted_save(causal: str, tmp_path: Path)
     saved.mkdir()
     for name in ("manifest.json", "measures.json", "scores.parquet", "items.parquet"):
         (folder / name).rename(saved / name)
-    assert entry.unfinished == [entry.cells[0]]
+    assert entry.unfinished_cells == [entry.cells[0]]
     assert saved.is_dir()
     assert done(entry) == {}
-    assert entry.unfinished == []
+    assert entry.unfinished_cells == []
     assert not saved.exists()
     assert read_state(entry.folder)["timings"] == []  # no cell was measured again
 

@@ -103,9 +103,9 @@ def test_a_plan_with_all_options(tmp_path: Path) -> None:
     assert chat.folder.name.startswith("chat-m-")
     assert chat.folder.name.endswith(".full-design-True")
     assert (first.model.gpus, first.model.cpus, first.model.memory_gb) == (2, 4, 20.5)
-    assert first.request(first.cells[0])["models"] == ["google-bert/bert-base-cased@abc"]
-    assert first.request(first.cells[0])["limit"] == 7
-    assert chat.request(chat.cells[0])["design"] == "full"
+    assert first.build_request(first.cells[0])["models"] == ["google-bert/bert-base-cased@abc"]
+    assert first.build_request(first.cells[0])["limit"] == 7
+    assert chat.build_request(chat.cells[0])["design"] == "full"
 
 
 def test_languages_of_a_benchmark_if_the_plan_names_none(tmp_path: Path) -> None:

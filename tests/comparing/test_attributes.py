@@ -33,11 +33,11 @@ def written(folder: Path, text: str, name: str = "plan.toml") -> Path:
 def test_models_are_named_as_runs_name_them(tmp_path: Path) -> None:
     found = read_attributes(written(tmp_path, PLAN))
     assert list(found.models) == ["org/pythia@step1000", "bert"]
-    pythia = found.of("org/pythia@step1000")
+    pythia = found.describe_model("org/pythia@step1000")
     assert pythia.series == "pythia"
     assert pythia.step == 1000
-    assert pythia.texts() == {"family": "pythia", "instruct": "false", "size": "1.5"}
-    assert found.list_unmeasured(["bert"]) == ["org/pythia@step1000"]
+    assert pythia.get_attribute_texts() == {"family": "pythia", "instruct": "false", "size": "1.5"}
+    assert found.list_unmeasured_models(["bert"]) == ["org/pythia@step1000"]
 
 
 def test_measured_attributes_are_added_and_given_ones_win(tmp_path: Path) -> None:
@@ -45,13 +45,13 @@ def test_measured_attributes_are_added_and_given_ones_win(tmp_path: Path) -> Non
         written(tmp_path, '[[models]]\nname = "m"\nattributes = { parameters = 7, family = "a" }\n')
     )
     entry = build_model_entry({"name": "m", "kind": "causal", "parameters": 5, "type": "gpt2", "answers": {"a": 1}})
-    assert found.of("m", entry).attributes == {
+    assert found.describe_model("m", entry).attributes == {
         "kind": "causal",
         "model type": "gpt2",
         "parameters": 7,
         "family": "a",
     }
-    assert found.of("other", entry) == DescribedModel(
+    assert found.describe_model("other", entry) == DescribedModel(
         "other", {"kind": "causal", "model type": "gpt2", "parameters": 5}
     )
 

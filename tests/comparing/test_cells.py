@@ -19,8 +19,8 @@ def test_the_score_of_an_item_by_role() -> None:
     rows = scores[scores["item"] == "intra-003"]
     assert len(rows) == 3
     for role, score in zip(rows["role"], rows["score"], strict=True):
-        assert intra.score(("intrasentence", "intra-003"), role) == score
-    assert intra.score(("intrasentence", "intra-003"), "more") is None
+        assert intra.get_score(("intrasentence", "intra-003"), role) == score
+    assert intra.get_score(("intrasentence", "intra-003"), "more") is None
 
 
 def test_texts_are_those_of_the_benchmark_and_language() -> None:

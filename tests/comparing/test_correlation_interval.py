@@ -6,8 +6,8 @@ from scipy import stats
 
 from tests.runs.made import association_scores, run
 from tiltmeter.comparing.cells import build_cells
+from tiltmeter.comparing.contribution_tables import build_contribution_tables
 from tiltmeter.comparing.correlation_interval import compute_correlation_interval
-from tiltmeter.comparing.item_panels import build_panels
 from tiltmeter.comparing.item_statistics import compute_fisher_interval, compute_language_agreement
 from tiltmeter.measures.factors import Factors
 
@@ -85,12 +85,12 @@ def test_the_agreement_of_languages_takes_targets_into_account() -> None:
         cells = [cell for number, result in enumerate(results) for cell in build_cells(str(number), result)]
         panels[language] = next(
             panel
-            for panel in build_panels(cells)
+            for panel in build_contribution_tables(cells)
             if panel.quantity.name == "SS" and panel.cells[0].part == "intrasentence"
         )
     (found,) = compute_language_agreement(list(panels.values()))
     means = [panel.contributions.mean(axis=0) for panel in panels.values()]
-    factors = panels["en"].factors()
+    factors = panels["en"].build_factors()
     assert factors is not None
     assert len(set(factors.labels["target"])) == 8
     assert found.interval == compute_correlation_interval(*means, factors)

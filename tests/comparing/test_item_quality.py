@@ -15,7 +15,7 @@ from tests.runs.made import association_scores, pair_scores, run
 from tests.support.command import command
 from tests.support.messages import raises_mentioning
 from tiltmeter.comparing.cells import build_cells
-from tiltmeter.comparing.item_panels import ItemPanel, build_panels
+from tiltmeter.comparing.contribution_tables import ContributionTable, build_contribution_tables
 from tiltmeter.comparing.item_quality import assess_item_quality
 from tiltmeter.comparing.item_statistics import (
     compute_item_statistics,
@@ -38,9 +38,9 @@ def pairs_run(model: str, prefers: np.ndarray, language: str = "en") -> Result:
     return run(scores, family="pairs")
 
 
-def panel_of(results: list[Result], measure: str = "CPS") -> ItemPanel:
+def panel_of(results: list[Result], measure: str = "CPS") -> ContributionTable:
     cells = [cell for number, result in enumerate(results) for cell in build_cells(str(number), result)]
-    (found,) = (panel for panel in build_panels(cells) if panel.quantity.name == measure)
+    (found,) = (panel for panel in build_contribution_tables(cells) if panel.quantity.name == measure)
     return found
 
 
@@ -55,9 +55,11 @@ def test_values_are_those_of_the_measure() -> None:
     results = [pairs_run(f"m{n}", prefers) for n, prefers in enumerate(drawn(4, 50, 0.2, 1))]
     panel = panel_of(results)
     wanted = [next(r.value for r in result.records if r.measure == "CPS" and r.view == "all") for result in results]
-    assert panel.values().tolist() == pytest.approx(wanted)
+    assert panel.compute_model_values().tolist() == pytest.approx(wanted)
     half = np.arange(50) < 25
-    assert panel.values(half).tolist() == pytest.approx([100 * row[:25].mean() for row in panel.contributions / 100])
+    assert panel.compute_model_values(half).tolist() == pytest.approx(
+        [100 * row[:25].mean() for row in panel.contributions / 100]
+    )
 
 
 def test_separation_is_the_correlation_with_the_other_items() -> None:

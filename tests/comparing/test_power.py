@@ -31,25 +31,25 @@ def test_the_items_needed_are_the_fewest_that_do(limit: float, lenient: bool) ->
     def passes(count: int) -> float:
         return RuleTolerance(limit, limit, error * math.sqrt(n / count), 400 * count / n).passes(lenient)
 
-    needed = RuleTolerance(limit, limit, error, 400).needed(n, lenient)
+    needed = RuleTolerance(limit, limit, error, 400).compute_needed_items(n, lenient)
     assert needed is not None
     assert passes(needed) >= WANTED_POWER
     assert needed == 1 or passes(needed - 1) < WANTED_POWER
 
 
 def test_no_number_of_items_helps_where_there_is_no_room() -> None:
-    assert RuleTolerance(None, 0.0, 1.0, 100).needed(1000, False) is None
-    assert RuleTolerance(-1.0, None, 1.0, 100).needed(1000, False) is None
+    assert RuleTolerance(None, 0.0, 1.0, 100).compute_needed_items(1000, False) is None
+    assert RuleTolerance(-1.0, None, 1.0, 100).compute_needed_items(1000, False) is None
     # Leniently a few items would pass, but the more there are, the less often.
-    assert RuleTolerance(-1.0, None, 1.0, 100).needed(1000, True) is None
-    assert RuleTolerance(-0.1, 5.0, 1.0, 100).needed(1000, True) is None
+    assert RuleTolerance(-1.0, None, 1.0, 100).compute_needed_items(1000, True) is None
+    assert RuleTolerance(-0.1, 5.0, 1.0, 100).compute_needed_items(1000, True) is None
 
 
 @pytest.mark.parametrize("room", [(None, 0.0), (0.0, None), (0.0, 0.0)])
 def test_at_the_ideal_any_number_of_items_passes_leniently(room: tuple[float | None, float | None]) -> None:
     assert all(RuleTolerance(*room, 1.0, count).passes(True) >= WANTED_POWER for count in (1, 10, 1000))
-    assert RuleTolerance(*room, 1.0, 100).needed(1000, True) == 1
-    assert RuleTolerance(*room, 0.0, 100).needed(1000, False) == 1  # the two gave the same answers
+    assert RuleTolerance(*room, 1.0, 100).compute_needed_items(1000, True) == 1
+    assert RuleTolerance(*room, 0.0, 100).compute_needed_items(1000, False) == 1  # the two gave the same answers
 
 
 def test_without_any_error_it_is_certain() -> None:

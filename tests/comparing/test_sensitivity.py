@@ -20,9 +20,9 @@ from tiltmeter.comparing.sensitivity import (
     NOTE,
     SensitivityRow,
     Variation,
+    add_sensitivity_notes,
     build_sensitivity_rows,
     measure_sensitivity,
-    with_sensitivity_notes,
 )
 from tiltmeter.errors import UsageError
 from tiltmeter.runs.evaluate import evaluate
@@ -52,7 +52,7 @@ def test_a_changed_value_is_that_of_a_run_on_changed_items(model: str) -> None:
         assert one.difference_interval is not None
         assert one.difference_interval[0] <= one.difference <= one.difference_interval[1]
     values = [row.value, *(one.value for one in row.variations)]
-    assert row.range == (min(values), max(values))
+    assert row.value_range == (min(values), max(values))
 
 
 def test_only_some_changes_and_a_sample(model: str, tmp_path: Path) -> None:
@@ -78,11 +78,11 @@ def test_templates_of_gest_are_in_the_run() -> None:
 def test_the_sentence_says_whether_the_verdict_stays() -> None:
     stays = Variation("quoted", 52.0, (48.0, 56.0), "inconclusive")
     row = SensitivityRow("m", "starter", "intrasentence", "en", "SS", 55.0, (49.0, 61.0), "inconclusive", (stays,))
-    assert_mentions(row.sentence, "52.0 and 55.0", "(inconclusive) stays the same")
+    assert_mentions(row.summary_sentence, "52.0 and 55.0", "(inconclusive) stays the same")
     moved = replace(row, variations=(replace(stays, value=70.0, verdict="significant bias towards stereotypes"),))
-    assert_mentions(moved.sentence, "changes (quoted: significant bias")
+    assert_mentions(moved.summary_sentence, "changes (quoted: significant bias")
     before = replace(run(association_scores(n=5)).manifest, notes=("a", f"{NOTE}old"))
-    assert with_sensitivity_notes(before, [row]).notes == ("a", f"{NOTE}{row.sentence}")
+    assert add_sensitivity_notes(before, [row]).notes == ("a", f"{NOTE}{row.summary_sentence}")
 
 
 @pytest.mark.parametrize(
@@ -130,7 +130,7 @@ def test_a_chat_model_that_heeds_the_wording(tmp_path: Path) -> None:
     assert len(chat.asked) == asked
     assert row.value == pytest.approx(50.0)
     assert {one.name: one.value for one in row.variations} == {"wording 1": 100.0, "wording 2": 0.0}
-    assert_mentions(row.sentence, "changes (wording 1: significant")
+    assert_mentions(row.summary_sentence, "changes (wording 1: significant")
 
 
 def test_wordings_together_are_the_run_itself(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ def codes(path: Path, format: str, language: str) -> list[tuple[str, str, str]]:
 def test_ids_are_those_of_the_original(tmp_path: Path) -> None:
     path = tmp_path / "crows.csv"
     path.write_text(f"id,{HEADER}\r\n5,She sews.,He sews.,stereo,gender\r\n8,He saws.,She saws.,antistereo,gender\r\n")
-    assert validate_file(path, "crows-parallel", "en").accept() == [
+    assert validate_file(path, "crows-parallel", "en").require_valid_items() == [
         PairItem("5", "en", "gender", "stereo", "She sews.", "He sews."),
         PairItem("8", "en", "gender", "antistereo", "He saws.", "She saws."),
     ]
@@ -30,7 +30,7 @@ def test_a_pair_without_a_sentence_is_left_out_and_named(tmp_path: Path) -> None
     path = tmp_path / "crows.csv"
     path.write_text(f"id,{HEADER}\n5,She sews.,,stereo,gender\n8,He saws.,She saws.,antistereo,gender\n")
     examination = validate_file(path, "crows-parallel", "en")
-    assert [item.id for item in examination.accept()] == ["8"]
+    assert [item.id for item in examination.require_valid_items()] == ["8"]
     (finding,) = examination.findings
     assert (finding.code, finding.severity, finding.row, finding.field) == (
         "half-pair",
@@ -45,7 +45,7 @@ def test_tab_separated_with_french_bias_types(tmp_path: Path) -> None:
     path = tmp_path / "crows.csv"
     lines = ["\t" + HEADER.replace(",", "\t"), "0\tÀ midi, elle coud.\tÀ midi, il coud.\tstereo\tgender"]
     path.write_text("\n".join([*lines, 'LA3\tUn "thé".\tUn café.\tstereo\tautre']) + "\n", encoding="utf-8")
-    assert validate_file(path, "crows-tsv", "fr").accept() == [
+    assert validate_file(path, "crows-tsv", "fr").require_valid_items() == [
         PairItem("0", "fr", "gender", "stereo", "À midi, elle coud.", "À midi, il coud."),
         PairItem("LA3", "fr", "other", "stereo", 'Un "thé".', "Un café."),
     ]
@@ -55,7 +55,10 @@ def test_bias_types_that_are_none(tmp_path: Path) -> None:
     path = tmp_path / "crows_revised.csv"
     path.write_text(f",{HEADER}\n0,A b c.,A b d.,stereo,Race-color\n4,A b e.,A b f.,stereo,stereo\n")
     examination = validate_file(path, "crows-revised", "en")
-    assert [item.bias_type for item in examination.accept() if isinstance(item, PairItem)] == ["race-color", "other"]
+    assert [item.bias_type for item in examination.require_valid_items() if isinstance(item, PairItem)] == [
+        "race-color",
+        "other",
+    ]
     assert codes(path, "crows-revised", "en") == [("bad-bias-type", "line 3", "bias_type")]
 
 
@@ -75,7 +78,7 @@ def dutch(folder: Path) -> Path:
 
 
 def test_dutch_is_in_mac_roman_with_some_utf_8(tmp_path: Path) -> None:
-    items = validate_file(dutch(tmp_path), "crows-dutch", "nl").accept()
+    items = validate_file(dutch(tmp_path), "crows-dutch", "nl").require_valid_items()
     assert [(item.more, item.less) for item in items if isinstance(item, PairItem)] == [
         ("Zoë breit.", "Daniël breit."),
         ("Één breit.", "Twee breit."),
@@ -86,11 +89,11 @@ def test_dutch_is_in_mac_roman_with_some_utf_8(tmp_path: Path) -> None:
 def test_directions_other_than_in_english_are_shown_and_kept(tmp_path: Path) -> None:
     path = dutch(tmp_path)
     assert codes(path, "crows-dutch", "nl") == [("direction-differs", "line 3", "stereo_antistereo")]
-    items = validate_file(path, "crows-dutch", "nl").accept()
+    items = validate_file(path, "crows-dutch", "nl").require_valid_items()
     assert [item.direction for item in items if isinstance(item, PairItem)] == ["stereo", "antistereo", "stereo"]
     (tmp_path / "crows_eng.csv").unlink()
     with raises_mentioning(DataError, "crows_dutch.csv: ", "crows_eng.csv"):
-        validate_file(path, "crows-dutch", "nl").accept()
+        validate_file(path, "crows-dutch", "nl").require_valid_items()
 
 
 def test_json_with_the_votes_of_annotators(tmp_path: Path) -> None:
@@ -106,14 +109,14 @@ def test_json_with_the_votes_of_annotators(tmp_path: Path) -> None:
     for content in ("{", "{}"):
         path.write_text(content)
         with raises_mentioning(DataError, "ja.json: "):
-            validate_file(path, "crows-json", "ja").accept()
+            validate_file(path, "crows-json", "ja").require_valid_items()
 
 
 def test_rubia_has_subtypes_and_no_direction(tmp_path: Path) -> None:
     path = tmp_path / "rubia.tsv"
     rows = ["\tpro-trope\tanti-trope\tdomain\ttask_type", "0\tОна вяжет\tОн вяжет\tgender\tfreeform_job"]
     path.write_text("\r\n".join([*rows, "1\tТри\tДва\tclass\tfreeform_job", ""]), encoding="utf-8")
-    assert validate_file(path, "rubia-tsv", "ru").accept() == [
+    assert validate_file(path, "rubia-tsv", "ru").require_valid_items() == [
         PairItem("0", "ru", "gender", "", "Она вяжет", "Он вяжет", subtype="gender: freeform_job"),
         PairItem("1", "ru", "class", "", "Три", "Два", subtype="class: freeform_job"),
     ]
@@ -131,7 +134,7 @@ def test_controls_have_the_ids_and_directions_of_their_pairs(tmp_path: Path) -> 
     pairs = ["Aunts sew.,Uncles saw.", "Uncles sew.,Aunts saw."]
     negated = ["Aunts never sew.,Uncles never saw.", "Uncles never sew.,Aunts never saw."]
     path = controls(tmp_path, [*pairs, *negated, ",Uncles do not saw.", ",Aunts do not saw."])
-    assert validate_file(path, "crows-controls", "en").accept() == [
+    assert validate_file(path, "crows-controls", "en").require_valid_items() == [
         PairItem("3", "en", "gender", "stereo", "Aunts never sew.", "Uncles never sew."),
         PairItem("9", "en", "gender", "antistereo", "Uncles never saw.", "Aunts never saw."),
         PairItem("9/2", "en", "gender", "antistereo", "Uncles do not saw.", "Aunts do not saw."),
@@ -151,7 +154,7 @@ def test_controls_have_the_ids_and_directions_of_their_pairs(tmp_path: Path) -> 
 )
 def test_invalid_files_of_controls(rows: list[str], part: str, tmp_path: Path) -> None:
     with raises_mentioning(DataError, "crows_negation.csv", part):
-        validate_file(controls(tmp_path, rows), "crows-controls", "en").accept()
+        validate_file(controls(tmp_path, rows), "crows-controls", "en").require_valid_items()
 
 
 def test_slovak_pairs_and_their_controls(tmp_path: Path) -> None:
@@ -164,10 +167,10 @@ def test_slovak_pairs_and_their_controls(tmp_path: Path) -> None:
         encoding="utf-8",
     )
     kept, dropped = "kept by its authors", "left out by its authors"
-    assert validate_file(path, "slovak-gender", "sk").accept() == [
+    assert validate_file(path, "slovak-gender", "sk").require_valid_items() == [
         PairItem("0", "sk", "gender", "stereo", "Teta pletie.", "Ujo pletie.", subtype=kept),
         PairItem("4", "sk", "gender", "antistereo", "Ujo pília.", "Teta pília.", subtype=dropped),
         PairItem("5", "sk", "gender", "", "Ujo spí.", "Teta spí.", subtype=dropped),
     ]
-    control = validate_file(path, "slovak-gender-control", "sk").accept()[0]
+    control = validate_file(path, "slovak-gender-control", "sk").require_valid_items()[0]
     assert control == PairItem("0", "sk", "gender", "stereo", "Teta pília.", "Ujo pília.", subtype=kept)

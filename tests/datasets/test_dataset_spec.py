@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.messages import raises_mentioning
-from tiltmeter.datasets.dataset_spec import Spec, parse_spec, with_edition
+from tiltmeter.datasets.dataset_spec import Spec, parse_spec, replace_edition
 from tiltmeter.errors import UsageError
 
 
@@ -42,17 +42,17 @@ def test_specifications(text: str, spec: Spec) -> None:
     ],
 )
 def test_editions_of_gest(text: str, edition: str | None, expected: str) -> None:
-    assert with_edition([text, "gest"], edition)[0] == expected
+    assert replace_edition([text, "gest"], edition)[0] == expected
 
 
 def test_there_are_two_editions() -> None:
     with raises_mentioning(UsageError, "edition '2'", "1.0 and 1.1"):
-        with_edition(["gest"], "2")
+        replace_edition(["gest"], "2")
 
 
 def test_an_edition_is_of_gest() -> None:
     with raises_mentioning(UsageError, "GEST", "stereoset:en, starter"):
-        with_edition(["stereoset:en", "starter"], "1.0")
+        replace_edition(["stereoset:en", "starter"], "1.0")
 
 
 def test_a_path_that_exists_is_a_file_whatever_its_name(tmp_path: Path) -> None:

@@ -47,7 +47,7 @@ def neutral(
     path = write(folder, rows, "neutral.csv")
     if scaffolds is not None:
         write(folder, scaffolds, "prompt_scaffolds.csv")
-    return validate_file(path, "eurogest-sentences", language).accept()  # type: ignore[return-value]
+    return validate_file(path, "eurogest-sentences", language).require_valid_items()  # type: ignore[return-value]
 
 
 def test_a_sentence_comes_with_the_frames_of_its_language(tmp_path: Path) -> None:
@@ -106,7 +106,7 @@ def test_invalid_files_of_sentences(change: dict[str, object], parts: list[str],
 
 
 def pairs(folder: Path, rows: list[list[str]] = PAIRED, language: str = "fr") -> list[GenderedPairItem]:
-    return validate_file(write(folder, rows, "pairs.csv"), "eurogest-pairs", language).accept()  # type: ignore[return-value]
+    return validate_file(write(folder, rows, "pairs.csv"), "eurogest-pairs", language).require_valid_items()  # type: ignore[return-value]
 
 
 def test_the_second_header_row_is_no_item(tmp_path: Path) -> None:
@@ -134,4 +134,4 @@ def test_a_stray_quotation_mark_is_reported(tmp_path: Path) -> None:
     path = write(tmp_path, PAIRED, "pairs.csv")
     path.write_text(path.read_text(encoding="utf-8") + '3,"open', encoding="utf-8")
     with raises_mentioning(DataError, str(path), "not CSV"):
-        validate_file(path, "eurogest-pairs", "fr").accept()
+        validate_file(path, "eurogest-pairs", "fr").require_valid_items()

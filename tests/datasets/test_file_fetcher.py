@@ -233,7 +233,7 @@ def test_a_full_disk_is_not_taken_for_a_lost_connection(http_mirror, monkeypatch
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(fetching, "download", full)
+    monkeypatch.setattr(fetching, "download_file", full)
     with raises_mentioning(DownloadError, "No space left"):
         fetch_file(FILE)
 

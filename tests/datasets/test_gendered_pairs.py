@@ -37,14 +37,14 @@ DeepL,cs,I was at home.,4,Byl jsem doma.,Byla jsem doma.
 def test_the_released_file_is_read_language_by_language(tmp_path: Path) -> None:
     path = tmp_path / "gender_variants.csv"
     path.write_text(RELEASED, encoding="utf-8")
-    slovak = validate_file(path, "gest-pairs-csv", "sk").accept()
+    slovak = validate_file(path, "gest-pairs-csv", "sk").require_valid_items()
     assert slovak == [
         GenderedPairItem("0", "sk", 4, "Bol som doma.", "Bola som doma.", "I was at home.", "DeepL"),
         GenderedPairItem("2", "sk", 5, "Spieval som, tiež.", "Spievala som, tiež.", "I sang, too."),
     ]
-    assert [item.id for item in validate_file(path, "gest-pairs-csv", "cs").accept()] == ["1"]
+    assert [item.id for item in validate_file(path, "gest-pairs-csv", "cs").require_valid_items()] == ["1"]
     with raises_mentioning(DataError, str(path), "no items"):
-        validate_file(path, "gest-pairs-csv", "pl").accept()
+        validate_file(path, "gest-pairs-csv", "pl").require_valid_items()
     write_jsonl(slovak, tmp_path / "sk.jsonl")
     assert load_file(tmp_path / "sk.jsonl") == slovak
 
@@ -158,7 +158,9 @@ def test_slovak_pairs_from_the_released_translations(system: str, pairs: int, mi
     """Table 7 of the paper has these counts, with the prompts *He/She said*; the released ones have *man/woman*."""
     folder = mirror / "kinit-sk/gest/data"
     sentences = [
-        item for item in validate_file(folder / "gest.csv", "gest-csv", "en").accept() if isinstance(item, GestItem)
+        item
+        for item in validate_file(folder / "gest.csv", "gest-csv", "en").require_valid_items()
+        if isinstance(item, GestItem)
     ]
     built = build_pairs(read_translations(folder / f"translations/{system}/sk/translations.csv"), sentences, "sk")
     assert len(built.pairs) == pytest.approx(pairs, rel=0.1)

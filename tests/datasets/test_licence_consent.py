@@ -22,7 +22,7 @@ from tiltmeter.forms.pairs import PairItem
 from tiltmeter.making.project import create_project
 from tiltmeter.reports.comparison_page import render_comparison_page
 from tiltmeter.reports.report_page import make_report
-from tiltmeter.runs.answer_table import without_replies
+from tiltmeter.runs.answer_table import drop_restricted_replies
 from tiltmeter.runs.evaluate import evaluate
 from tiltmeter.runs.result import Result
 
@@ -76,7 +76,7 @@ def test_the_command_accepts_and_names_the_data_set(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr("tiltmeter.datasets.file_fetcher.fetch_file", lambda file, dataset: Path(file.path))
     output = tiltmeter("get", "crows-negation", "--accept-no-licence").output
     assert output.split() == [file.path for file in files]
-    assert all(licence_consent.is_accepted(file) for file in files)
+    assert all(licence_consent.is_notice_accepted(file) for file in files)
 
 
 def test_the_catalogue_says_so() -> None:
@@ -124,4 +124,4 @@ def test_conversion_and_projects_are_refused(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("_unlicensed")
 def test_replies_that_may_quote_are_emptied() -> None:
     answers = pd.DataFrame({"benchmark": [NAME, "starter"], "reply": ["My aunt knits.", "A."]})
-    assert without_replies(answers)["reply"].tolist() == ["", "A."]
+    assert drop_restricted_replies(answers)["reply"].tolist() == ["", "A."]

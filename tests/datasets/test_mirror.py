@@ -76,7 +76,7 @@ def test_files_of_questions(name: str) -> None:
             continue  # those two have the items of English: see the next test
         examination = source.load()
         codes = Counter(finding.code for finding in examination.findings)
-        stem = source.paths()[0].name.split(".")[0].removesuffix(f"_{source.language}")
+        stem = source.fetch_files()[0].name.split(".")[0].removesuffix(f"_{source.language}")
         assert len(examination.items) + len(examination.left_out) == QUESTIONS[name][stem]
         assert codes["contradictory-roles"] == (4 if (name, stem) == ("esbbq", "PhysicalAppearance") else 0)
         assert codes["unclear-stereotype"] == (16 if stem == "Gender_identity" else 0)
@@ -92,14 +92,14 @@ def test_the_languages_of_mbbq_have_the_same_items() -> None:
         if source.is_local():
             items = [item for item in source.validate().items if isinstance(item, MultipleChoiceItem)]
             found = {item.id: (item.part, item.polarity, item.template) for item in items}
-            keys.setdefault(source.paths()[0].name.removesuffix(f"_{source.language}.jsonl"), []).append(found)
+            keys.setdefault(source.fetch_files()[0].name.removesuffix(f"_{source.language}.jsonl"), []).append(found)
     for tables in keys.values():
         assert all(table == tables[0] for table in tables)
 
 
 def counts(source: Source) -> Counter[str]:
     examination = source.validate()
-    examination.accept()
+    examination.require_valid_items()
     return Counter(finding.code for finding in examination.findings)
 
 
@@ -216,7 +216,7 @@ def test_words_derived_from_sentences_are_those_of_the_released_frame(tmp_path: 
     ]
     path = tmp_path / "dev.json"
     path.write_text(json.dumps({"data": {"intrasentence": examples}}), encoding="utf-8")
-    derived = validate_file(path, "stereoset-json", "en").accept()
+    derived = validate_file(path, "stereoset-json", "en").require_valid_items()
     # In four items letters are attached to BLANK, and the released rule includes them in the word.
     different = {item.id[:8] for item, other in zip(items, derived, strict=True) if item != other}
     assert different == {"6bdda34d", "c1a16945", "192dbaee", "1c8fa086"}

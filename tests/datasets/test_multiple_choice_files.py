@@ -92,7 +92,7 @@ def test_rows_without_one_stereotyped_person_are_left_out_and_counted(tmp_path: 
     found = mbbq(tmp_path, people("boy", "man", "F"), people("girl", "woman", "F"), AUNT)
     assert codes(found) == ["unclear-stereotype", "unclear-stereotype"]
     assert not found.errors
-    assert len(found.accept()) == 1
+    assert len(found.require_valid_items()) == 1
 
 
 def test_items_are_numbered_within_their_question(tmp_path: Path) -> None:
@@ -306,7 +306,7 @@ def test_transgender_people_are_labelled_otherwise_than_their_group(tmp_path: Pa
     assert codes(found) == ["outer-space"]
     (item,) = found.items
     assert isinstance(item, MultipleChoiceItem)
-    assert item.answer("stereotype") == "Die Transperson"
+    assert item.get_answer("stereotype") == "Die Transperson"
 
 
 def test_repeated_questions_are_shown(tmp_path: Path) -> None:

@@ -30,7 +30,7 @@ def example(part: str, **changes: object) -> dict[str, object]:
 
 def read(path: Path, **data: object) -> list[Item]:
     path.write_text(json.dumps({"version": "1.0", "data": data}), encoding="utf-8")
-    return validate_file(path, "stereoset-json", "en").accept()
+    return validate_file(path, "stereoset-json", "en").require_valid_items()
 
 
 def test_both_parts(tmp_path: Path) -> None:
@@ -91,7 +91,7 @@ def test_a_translation_whose_sentences_are_not_the_filled_contexts(tmp_path: Pat
     content = {"data": {"intrasentence": [apart], "intersentence": [example("intersentence")]}}
     path.write_text(json.dumps(content), encoding="utf-8")
     examined = validate_file(path, "stereoset-json-whole", "pt-BR")
-    within, between = examined.accept()
+    within, between = examined.require_valid_items()
     assert isinstance(within, AssociationItem)
     assert isinstance(between, AssociationItem)
     assert (within.whole, between.whole) == (True, False)

@@ -38,7 +38,7 @@ def frame(part: str = "intrasentence") -> pd.DataFrame:
 def test_a_frame_of_words(tmp_path: Path) -> None:
     path = tmp_path / "frame.pkl"
     frame().to_pickle(path)
-    first, second = validate_file(path, "stereoset-pickle", "de").accept()
+    first, second = validate_file(path, "stereoset-pickle", "de").require_valid_items()
     assert (first.id, first.part, first.language) == ("i0", "intrasentence", "de")
     assert (second.target, second.target_term) == ("gardener", "Gärtner")
     assert first.candidates == (
@@ -51,7 +51,7 @@ def test_a_frame_of_words(tmp_path: Path) -> None:
 def test_a_frame_of_sentences(tmp_path: Path) -> None:
     path = tmp_path / "frame.pkl"
     frame("intersentence").drop(columns="target_original").to_pickle(path)
-    first, _ = validate_file(path, "stereoset-pickle", "de").accept()
+    first, _ = validate_file(path, "stereoset-pickle", "de").require_valid_items()
     assert first.part == "intersentence"
     assert first.target == first.target_term == "Bäcker"
     assert first.candidates[1] == Candidate("i0-2", "stereotype", "Der Bäcker ist ruhig.", "")
@@ -91,7 +91,7 @@ def test_a_malicious_pickle_is_refused_before_it_can_act(tmp_path: Path) -> None
     content = pickle.dumps({"frame": frame(), "trap": Malicious(trace)})
     path.write_bytes(content)
     with raises_mentioning(DataError, str(path), "Path.touch"):
-        validate_file(path, "stereoset-pickle", "de").accept()
+        validate_file(path, "stereoset-pickle", "de").require_valid_items()
     assert not trace.exists()
     # The ordinary unpickler does call it.
     pickle.loads(content)
@@ -104,7 +104,7 @@ def test_a_malicious_cell_is_refused_too(tmp_path: Path) -> None:
     data.loc[0, "c1_labels"] = Malicious(trace)
     data.to_pickle(path)
     with raises_mentioning(DataError, str(path), "Path.touch"):
-        validate_file(path, "stereoset-pickle", "de").accept()
+        validate_file(path, "stereoset-pickle", "de").require_valid_items()
     assert not trace.exists()
 
 
@@ -148,7 +148,7 @@ def test_a_column_that_is_missing(column: str, tmp_path: Path) -> None:
     path = tmp_path / "frame.pkl"
     frame().drop(columns=column).to_pickle(path)
     with raises_mentioning(DataError, str(path), f"no column {column}"):
-        validate_file(path, "stereoset-pickle", "de").accept()
+        validate_file(path, "stereoset-pickle", "de").require_valid_items()
 
 
 def test_errors_are_named_in_the_file_s_own_words(tmp_path: Path) -> None:
@@ -157,7 +157,7 @@ def test_errors_are_named_in_the_file_s_own_words(tmp_path: Path) -> None:
     data.loc[1, "c2_word"] = ""
     data.to_pickle(path)
     with raises_mentioning(DataError, "frame.pkl, row 1, c2_word: "):
-        validate_file(path, "stereoset-pickle", "de").accept()
+        validate_file(path, "stereoset-pickle", "de").require_valid_items()
 
 
 @pytest.mark.parametrize(

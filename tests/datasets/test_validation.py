@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from tests.support.messages import raises_mentioning
-from tiltmeter.datasets.findings import Finding, list_error_codes, list_warning_codes
 from tiltmeter.datasets.readers import jsonl, validate_file
 from tiltmeter.datasets.validation import validate_records
+from tiltmeter.datasets.validation_findings import Finding, list_error_codes, list_warning_codes
 from tiltmeter.errors import DataError
 from tiltmeter.forms.gest import STEREOTYPES
 
@@ -318,20 +318,20 @@ def test_findings_in_a_file(code: str, format: str, content: bytes, tmp_path: Pa
     examination = validate_file(path, format, "en")
     assert [finding.code for finding in examination.errors] == [code]
     with raises_mentioning(DataError, str(path)):
-        examination.accept()
+        examination.require_valid_items()
 
 
 def test_errors_name_file_row_field_and_how_many_more_there_are(tmp_path: Path) -> None:
     path = tmp_path / "items.jsonl"
     path.write_text("\n".join(json.dumps(GEST | {"id": str(n), "sentence": ""}) for n in range(3)), encoding="utf-8")
     with raises_mentioning(DataError, f"{path}, line 1, sentence: ", "3 errors", "`tiltmeter data validate`"):
-        validate_file(path, "jsonl", "en").accept()
+        validate_file(path, "jsonl", "en").require_valid_items()
 
 
 def test_warnings_do_not_stop_reading(tmp_path: Path) -> None:
     path = tmp_path / "items.jsonl"
     path.write_text(json.dumps(INTRA | {"context": "The gardener was BLANK and BLANK."}), encoding="utf-8")
-    [item] = validate_file(path, "jsonl", "en").accept()
+    [item] = validate_file(path, "jsonl", "en").require_valid_items()
     assert item.candidates[0].sentence == "The gardener was patient and patient."
 
 

@@ -22,7 +22,7 @@ def write(folder: Path, pro: str = PRO, anti: str | None = ANTI, name: str = "pr
 
 
 def test_two_files_make_pairs(tmp_path: Path) -> None:
-    assert validate_file(write(tmp_path), "winobias", "en").accept() == [
+    assert validate_file(write(tmp_path), "winobias", "en").require_valid_items() == [
         WinoBiasItem(
             "type2-dev/1",
             "type2-dev",
@@ -58,4 +58,4 @@ def test_two_files_make_pairs(tmp_path: Path) -> None:
 def test_invalid_files(change: dict[str, str | None], parts: list[str], tmp_path: Path) -> None:
     path = write(tmp_path, **change)  # type: ignore[arg-type]
     with raises_mentioning(DataError, *parts):
-        validate_file(path, "winobias", "en").accept()
+        validate_file(path, "winobias", "en").require_valid_items()

@@ -30,7 +30,7 @@ class Fixed(Answerer):
 
     kind = "masked"
 
-    def numbers(self, _batch: Batch) -> Tensor:
+    def compute_numbers(self, _batch: Batch) -> Tensor:
         return torch.tensor(NUMBERS)
 
     def check_and_speed_up(self, _without: Any) -> None:
@@ -78,12 +78,12 @@ class Pinned:
 
 @pytest.mark.parametrize("device", ["cpu", "mps", "xpu"])
 def test_numbers_of_a_device_without_pinned_memory(device: str) -> None:
-    assert fixed(device).answer([]).tolist() == NUMBERS
+    assert fixed(device).answer_batch([]).tolist() == NUMBERS
 
 
 def test_numbers_of_a_gpu_are_read_once_they_have_arrived(monkeypatch: pytest.MonkeyPatch) -> None:
     pinned = Pinned(monkeypatch)
-    wait = fixed("cuda").start([])
+    wait = fixed("cuda").start_batch([])
     assert len(pinned.tensors) == 1
     found = wait()
     pinned.lose()  # the memory serves the next batch
@@ -121,10 +121,10 @@ def test_token_ids_are_padded_on_the_right() -> None:
     answerer = fixed()
     rows = [(7, 8), (5,), (1, 2, 3)]
     assert answerer.pad_rows(rows).tolist() == [[7, 8, answerer.pad], [5, answerer.pad, answerer.pad], [1, 2, 3]]
-    mask = answerer.mask(rows)
+    mask = answerer.build_padding_mask(rows)
     assert mask is not None
     assert mask.tolist() == [[1, 1, 0], [1, 0, 0], [1, 1, 1]]
-    assert answerer.mask([(1, 2), (3, 4)]) is None
+    assert answerer.build_padding_mask([(1, 2), (3, 4)]) is None
 
 
 def test_positions_and_input_numbers_of_tokens_in_packed_rows() -> None:
@@ -171,10 +171,10 @@ def test_rows_of_one_and_of_several_inputs_in_one_batch(name: str) -> None:
     one = Question((4, 9, 17, 30, 3), ((4, 2), (1, 7)), source)
     ((several,),) = plan_batches(two, kind, 100, BatchLayout(pack=20, shares_prefixes=True))
     ((single,),) = plan_batches([one], kind, 100, BatchLayout(pack=20, shares_prefixes=True))
-    assert (several.has_several, single.has_several) == (True, False)
-    found = split_by_question([several, single], answerer.answer([several, single]))
-    alone = split_by_question([several], answerer.answer([several])) | split_by_question(
-        [single], answerer.answer([single])
+    assert (several.has_several_inputs, single.has_several_inputs) == (True, False)
+    found = split_by_question([several, single], answerer.answer_batch([several, single]))
+    alone = split_by_question([several], answerer.answer_batch([several])) | split_by_question(
+        [single], answerer.answer_batch([single])
     )
     assert found.keys() == {question.digest for question in (*two, one)}
     for digest, answer in alone.items():

@@ -136,7 +136,7 @@ def test_only_keys_and_values_of_the_last_layer_are_computed_at_all_positions(na
     model = answerer(name)
     names = {module: path for path, module in model.model.named_modules()}
     layer: LastLayer = model.restrict_to_positions.__self__  # type: ignore[attr-defined]
-    narrowed = {names[matrix] for matrix in layer.other_matrices}
+    narrowed = {names[matrix] for matrix in layer.other_restricted_matrices}
     assert all(any(path.endswith(end) for end in expected) for path in narrowed)
     assert all(any(path.endswith(end) for path in narrowed) for end in expected)
 
@@ -145,7 +145,7 @@ def test_running_out_of_memory_changes_no_score(monkeypatch: pytest.MonkeyPatch)
     asked = random_questions("causal", 6, n=400)
     expected = answers("gpt2", asked)
     left = [3]
-    true_start = CausalAnswerer.start
+    true_start = CausalAnswerer.start_batch
 
     def short_of_memory(self: CausalAnswerer, batch: Any) -> Any:
         if left[0] and len(batch) > 1:
@@ -153,7 +153,7 @@ def test_running_out_of_memory_changes_no_score(monkeypatch: pytest.MonkeyPatch)
             raise torch.OutOfMemoryError("out of memory")
         return true_start(self, batch)
 
-    monkeypatch.setattr(CausalAnswerer, "start", short_of_memory)
+    monkeypatch.setattr(CausalAnswerer, "start_batch", short_of_memory)
     found = answers("gpt2", asked)
     assert left == [0]
     for key, answer in expected.items():

@@ -100,8 +100,8 @@ def test_positions_that_depend_on_the_longest_input_get_batches_of_one_length() 
 class Leaking(CausalAnswerer):
     """Adds to each number of a batch a share of the number of its rows with the same last token."""
 
-    def numbers(self, batch: Batch) -> Tensor:
-        return super().numbers(batch) + 0.1 * (len(batch) - 1)
+    def compute_numbers(self, batch: Batch) -> Tensor:
+        return super().compute_numbers(batch) + 0.1 * (len(batch) - 1)
 
 
 @pytest.mark.parametrize("without", [(), ALL], ids=["fast", "plain"])
@@ -132,8 +132,8 @@ def test_experts_with_a_capacity_give_each_input_the_numbers_that_it_gets_alone(
 class Stochastic(MaskedAnswerer):
     """Gives other numbers each time."""
 
-    def numbers(self, batch: Batch) -> Tensor:
-        return super().numbers(batch) + torch.rand(1)
+    def compute_numbers(self, batch: Batch) -> Tensor:
+        return super().compute_numbers(batch) + torch.rand(1)
 
 
 def test_a_model_with_random_numbers_is_an_error() -> None:
@@ -183,13 +183,13 @@ def test_batches_of_a_layout(layout: BatchLayout, kind: Kind, expected: list[lis
 def test_the_padded_check_sends_long_and_short_inputs_in_one_batch(monkeypatch: pytest.MonkeyPatch) -> None:
     answerer = CausalAnswerer(made(CAUSAL["gpt2"]), CPU, ALL)
     sent: list[list[int]] = []
-    true_answer = answerer.answer
+    true_answer = answerer.answer_batch
 
     def noted(batch: Batch) -> Any:
         sent.append([len(row.ids) for row in batch])
         return true_answer(batch)
 
-    monkeypatch.setattr(answerer, "answer", noted)
+    monkeypatch.setattr(answerer, "answer_batch", noted)
     with torch.inference_mode():
         BatchEffects(answerer).find_layout()
     assert [64, 10, 4] in [sorted(lengths, reverse=True) for lengths in sent]

@@ -89,7 +89,7 @@ def test_packed_rows_have_almost_no_padding() -> None:
 @given(questions)
 def test_asks_are_the_pairs_of_a_batch_in_order_and_their_numbers_become_answers(asked: list[Question]) -> None:
     for batch in plan_batches(asked, "masked", 64, SHARING):
-        asks = NumberRequests.of(batch)
+        asks = NumberRequests.from_batch(batch)
         expected = [
             (line, place, token, read.question.want)
             for line, row in enumerate(batch)
@@ -122,7 +122,7 @@ def test_one_input_with_three_candidates_is_one_row() -> None:
     asked = [Question((1, 2, 3), ((1, token),)) for token in (7, 8, 9)]
     (batch,) = plan_batches(asked, "masked", 100, SHARING)
     assert len(batch) == 1
-    assert set(NumberRequests.of(batch).tokens.tolist()) == {7, 8, 9}
+    assert set(NumberRequests.from_batch(batch).tokens.tolist()) == {7, 8, 9}
 
 
 def test_a_shared_prefix_is_sent_once_and_unread_tokens_are_not_sent() -> None:
@@ -334,4 +334,4 @@ def test_an_input_that_is_alone_in_its_row_is_not_packed(kind: Kind) -> None:
         row for batch in plan_batches(asked, kind, 1000, BatchLayout(pack=7, shares_prefixes=True)) for row in batch
     ]
     assert len(rows) == 2
-    assert not any(row.has_several for row in rows)
+    assert not any(row.has_several_inputs for row in rows)

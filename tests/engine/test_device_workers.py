@@ -81,7 +81,7 @@ def test_a_failing_worker_stops_the_run_and_answers_are_kept(ending: str, part: 
 def test_every_batch_is_answered_by_one_worker_and_none_is_idle(workers: int) -> None:
     shares = [_WorkerShare(8, BatchLayout(), rank, workers) for rank in range(workers)]
     batches = plan_batches(QUESTIONS, "masked", 8, BatchLayout())
-    taken = [[share.can_take(batch) for share in shares] for batch in batches]
+    taken = [[share.can_take_batch(batch) for share in shares] for batch in batches]
     assert all(sum(by) == 1 for by in taken)
     assert all(any(by[rank] for by in taken) for rank in range(workers))
 

@@ -31,7 +31,7 @@ class Fake:
         self.batches: list[int] = []
         self._fail, self._fit, self._answer = fail, rows_that_fit, answer
 
-    def start(self, batch: Batch) -> Callable[[], NDArray[np.float32]]:
+    def start_batch(self, batch: Batch) -> Callable[[], NDArray[np.float32]]:
         numbers = self.answer(batch)
         return lambda: numbers
 
@@ -40,7 +40,7 @@ class Fake:
             self._fail -= 1
             raise torch.OutOfMemoryError("CUDA out of memory")
         self.batches.append(len(batch))
-        asks = NumberRequests.of(batch)
+        asks = NumberRequests.from_batch(batch)
         return np.float32([self._answer - asks.tokens - asks.positions, asks.tokens % 2])
 
 
@@ -149,7 +149,7 @@ def test_batches_are_started_ahead(ahead: int) -> None:
     class Counting(Fake):
         batches_ahead = ahead
 
-        def start(self, batch: Batch) -> Callable[[], NDArray[np.float32]]:
+        def start_batch(self, batch: Batch) -> Callable[[], NDArray[np.float32]]:
             started.append(batch)
             numbers = self.answer(batch)
 

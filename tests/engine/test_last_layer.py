@@ -93,8 +93,8 @@ def test_the_layer_is_computed_only_at_read_positions() -> None:
     others = [place for place in range(8) if place not in rows.tolist()]
     assert found.view(8, 4)[others].isnan().all()
     assert torch.equal(stack(states).view(8, 4), before)  # nothing is left behind
-    layer.narrow_further(lambda: True)
-    assert layer.other_matrices == (last.after,)
+    layer.restrict_more_matrices(lambda: True)
+    assert layer.other_restricted_matrices == (last.after,)
 
 
 @torch.inference_mode()
@@ -116,7 +116,7 @@ class Crossing(Layer):
 def test_a_matrix_that_reads_other_states_is_an_error() -> None:
     stack, states = Stack(Crossing), torch.randn(2, 4, 4)
     layer = LastLayer(stack)
-    layer.narrow_further(lambda: True)
+    layer.restrict_more_matrices(lambda: True)
     with raises_mentioning(ValueError, "another input than its layer"), layer.restrict_to_positions(torch.tensor([1])):
         stack(states)
     assert not any(module._forward_pre_hooks or module._forward_hooks for module in stack.modules())
@@ -125,7 +125,7 @@ def test_a_matrix_that_reads_other_states_is_an_error() -> None:
 @torch.inference_mode()
 def test_a_matrix_that_fails_the_check_is_not_restricted() -> None:
     layer = LastLayer(Stack())
-    layer.narrow_further(lambda: False)
-    assert layer.other_matrices == ()
+    layer.restrict_more_matrices(lambda: False)
+    assert layer.other_restricted_matrices == ()
     assert layer.is_restricted
     assert not LastLayer(nn.Linear(2, 2)).is_restricted

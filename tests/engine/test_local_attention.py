@@ -69,7 +69,7 @@ def test_rows_with_several_inputs_keep_the_window(name: str, window: int) -> Non
 @pytest.mark.parametrize("name", ["gpt-oss", "mistral"])
 def test_a_window_that_is_ignored_is_noticed(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The deepest trees reach past every window that they can exceed."""
-    monkeypatch.setattr(AttentionMasks, "forms", lambda _self, _longest: ["full"])
+    monkeypatch.setattr(AttentionMasks, "list_mask_forms", lambda _self, _longest: ["full"])
     for window in (64, 90, 128, 170):
         answerer = ANSWERERS["causal"](made(lambda: MAKERS[name](window)), CPU)  # noqa: B023 - called at once
         assert "prefixes" in answerer.disabled
@@ -77,28 +77,28 @@ def test_a_window_that_is_ignored_is_noticed(name: str, monkeypatch: pytest.Monk
 
 def test_a_window_as_wide_as_the_rows_needs_no_mask_of_its_own() -> None:
     masks = AttentionMasks.from_config(t.MistralConfig(sliding_window=192), causal=True)
-    assert masks.forms(191) == ["full"]
-    assert masks.forms(192) == ["local", "full"]
-    assert AttentionMasks.from_config(t.LlamaConfig(), causal=True).forms(10**6) == ["full"]
+    assert masks.list_mask_forms(191) == ["full"]
+    assert masks.list_mask_forms(192) == ["local", "full"]
+    assert AttentionMasks.from_config(t.LlamaConfig(), causal=True).list_mask_forms(10**6) == ["full"]
     gemma = AttentionMasks.from_config(t.Gemma2Config(sliding_window=10, num_hidden_layers=2), causal=True)
-    assert gemma.forms(20) == ["by layer type", "local", "full"]
+    assert gemma.list_mask_forms(20) == ["by layer type", "local", "full"]
 
 
 def test_masks_by_position() -> None:
     positions = torch.tensor([[0, 1, 2, 3, 2, 3]])
     seen = build_tree_mask(torch.tensor([[6, 6, 4, 4, 6, 6]]))
-    window = AttentionMasks(causal=True, window=2, form="local").build(seen, positions, torch.float32)
+    window = AttentionMasks(causal=True, window=2, form="local").build_mask(seen, positions, torch.float32)
     assert isinstance(window, torch.Tensor)
     allowed = [[key for key in range(6) if window[0, 0, query, key] == 0] for query in range(6)]
     assert allowed == [[0], [0, 1], [1, 2], [2, 3], [1, 4], [4, 5]]
-    chunks = AttentionMasks(causal=True, chunk=2, form="local").build(seen, positions, torch.float32)
+    chunks = AttentionMasks(causal=True, chunk=2, form="local").build_mask(seen, positions, torch.float32)
     assert isinstance(chunks, torch.Tensor)
     allowed = [[key for key in range(6) if chunks[0, 0, query, key] == 0] for query in range(6)]
     assert allowed == [[0], [0, 1], [2], [2, 3], [4], [4, 5]]
     types = frozenset({"full_attention", "sliding_attention"})
-    both = AttentionMasks(causal=True, window=2, layer_types=types, form="by layer type").build(
+    both = AttentionMasks(causal=True, window=2, layer_types=types, form="by layer type").build_mask(
         seen, positions, torch.float32
     )
     assert not isinstance(both, torch.Tensor)
     assert torch.equal(both["sliding_attention"], window)
-    assert torch.equal(both["full_attention"], AttentionMasks(causal=True).build(seen, positions, torch.float32))
+    assert torch.equal(both["full_attention"], AttentionMasks(causal=True).build_mask(seen, positions, torch.float32))

@@ -160,5 +160,5 @@ def test_one_kernel_is_used_where_there_is_one(
 
     monkeypatch.setattr(module, "rms_norm", noted)
     states = torch.ones((2, 8), device=device, dtype=dtype)
-    assert module._normalise(states, torch.ones(8, device=device, dtype=dtype), 1e-6).shape == states.shape
+    assert module._compute_rms_norm(states, torch.ones(8, device=device, dtype=dtype), 1e-6).shape == states.shape
     assert bool(used) == kernel

@@ -43,10 +43,10 @@ def test_all_tensors_are_on_the_device(name: str) -> None:
     answerer.device = META
     batches = plan_batches(asked(answerer.kind), answerer.kind, 64, answerer.layout)
     for batch in batches:
-        assert any(row.has_several for row in batch)
-        numbers = answerer.numbers(batch)
+        assert any(row.has_several_inputs for row in batch)
+        numbers = answerer.compute_numbers(batch)
         assert (numbers.device, numbers.dtype) == (META, torch.float32)
-        assert numbers.shape == (2, len(NumberRequests.of(batch)))
+        assert numbers.shape == (2, len(NumberRequests.from_batch(batch)))
 
 
 @torch.inference_mode()

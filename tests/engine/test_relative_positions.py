@@ -28,7 +28,7 @@ def test_a_mask_is_added_to_the_bias_once_for_all_layers() -> None:
     def note(_module: nn.Module, _args: Any, named: dict[str, Any]) -> None:
         given.append(named)
 
-    with RelativePositions(stack).at(DEPTHS):
+    with RelativePositions(stack).use_positions(DEPTHS):
         for block in stack.block:
             block.layer[0].SelfAttention.register_forward_pre_hook(note, with_kwargs=True)
         stack(input_ids=torch.tensor([[3, 4, 5, 6, 7, 8]]), attention_mask=MASK)
@@ -44,7 +44,7 @@ def test_the_encoder_is_restored_afterwards() -> None:
     stack = encoder()
     ids, positions = torch.tensor([[3, 4, 5]]), RelativePositions(stack)
     before = stack(input_ids=ids).last_hidden_state
-    with positions.at(DEPTHS):
+    with positions.use_positions(DEPTHS):
         row = stack(input_ids=torch.tensor([[3, 4, 5, 6, 7, 8]]), attention_mask=MASK).last_hidden_state
     torch.testing.assert_close(row[:, :3], before)
     assert torch.equal(stack(input_ids=ids).last_hidden_state, before)

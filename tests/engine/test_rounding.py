@@ -16,9 +16,9 @@ class Rounding(CausalAnswerer):
 
     size = 0.0
 
-    def numbers(self, batch: Batch) -> Tensor:
+    def compute_numbers(self, batch: Batch) -> Tensor:
         tokens = sum(len(row.ids) for row in batch)
-        return super().numbers(batch) + self.size * (tokens > 20)
+        return super().compute_numbers(batch) + self.size * (tokens > 20)
 
 
 @pytest.mark.parametrize(

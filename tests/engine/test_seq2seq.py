@@ -13,7 +13,7 @@ from tests.models.tiny import SEQ2SEQ, VOCABULARY, made
 from tiltmeter.engine.answer_store import AnswerStore
 from tiltmeter.engine.batch_rows import Row
 from tiltmeter.engine.execution import answer_all
-from tiltmeter.engine.seq2seq import Seq2seqAnswerer, keep_positions
+from tiltmeter.engine.seq2seq import Seq2seqAnswerer, ignore_positions
 from tiltmeter.engine.speedups import ALL
 from tiltmeter.progress.progress import Progress
 from tiltmeter.questions import Question
@@ -99,9 +99,9 @@ def test_positions_can_be_given_where_sources_are_encoded_apart_and_the_decoder_
     answerer = Seq2seqAnswerer(made(SEQ2SEQ["t5"]), CPU, ALL)
     found = {}
     for once in (False, True):
-        for decoder_at in (keep_positions, lambda _positions: nullcontext()):
+        for decoder_at in (ignore_positions, lambda _positions: nullcontext()):
             answerer.encodes_once, answerer.decoder_at = once, decoder_at
-            found[once, decoder_at is not keep_positions] = answerer.accepts_positions()
+            found[once, decoder_at is not ignore_positions] = answerer.accepts_positions()
     assert found == {(False, False): False, (False, True): False, (True, False): False, (True, True): True}
 
 
@@ -112,9 +112,9 @@ def test_sources_of_one_length_in_rows_of_their_own_are_encoded_without_a_mask()
     answerer._encoder.register_forward_pre_hook(
         lambda _module, _args, named: masks.append(named["attention_mask"]), with_kwargs=True
     )
-    answerer._encode([[(5, 6, 7)], [(8, 9, 4)]])
-    answerer._encode([[(5, 6, 7)], [(8, 9)]])
-    answerer._encode([[(5, 6, 7)], [(8, 9), (4,)]])
+    answerer._encode_rows([[(5, 6, 7)], [(8, 9, 4)]])
+    answerer._encode_rows([[(5, 6, 7)], [(8, 9)]])
+    answerer._encode_rows([[(5, 6, 7)], [(8, 9), (4,)]])
     assert masks[0] is None
     assert masks[1].tolist() == [[1, 1, 1], [1, 1, 0]]
     assert (masks[2] == 0)[:, 0].int().tolist() == [[[1, 1, 1]] * 3, [[1, 1, 0], [1, 1, 0], [0, 0, 1]]]

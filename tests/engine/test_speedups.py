@@ -119,7 +119,7 @@ def test_a_wrong_norm_is_not_used(name: str, monkeypatch: pytest.MonkeyPatch) ->
         return weight * (states - states.mean(-1, keepdim=True)) * (states.var(-1, keepdim=True) + epsilon).rsqrt()
 
     kind = kind_of(name)
-    monkeypatch.setattr(norms, "_normalise", wrong)
+    monkeypatch.setattr(norms, "_compute_rms_norm", wrong)
     questions = random_questions(kind, 4)
     assert "norms" not in ANSWERERS[kind](made(MODELS[name]), CPU).speedups
     monkeypatch.setattr(norms, "_is_rms_norm", lambda *_: True)
@@ -152,8 +152,8 @@ def test_a_wrong_projection_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None
     def doubled(self: Any, states: Tensor, start: int, end: int) -> Tensor:
         return 2 * true_slice(self, states, start, end)
 
-    true_slice = wanted_positions.ProjectingHead.slice
-    monkeypatch.setattr(wanted_positions.ProjectingHead, "slice", doubled)
+    true_slice = wanted_positions.ProjectingHead.compute_logit_slice
+    monkeypatch.setattr(wanted_positions.ProjectingHead, "compute_logit_slice", doubled)
     answerer = MaskedAnswerer(made(MASKED["bert"]), CPU)
     assert "wanted_positions" not in answerer.speedups
     assert "wanted_positions" in answerer.disabled
@@ -193,10 +193,12 @@ def test_only_changes_of_rows_are_checked_on_the_long_input_and_only_logits_may_
     checked: list[tuple[Rows | None, bool]] = []
 
     class Noted(EquivalenceCheck):
-        def passes(self, *, few: bool = False, rows: Rows | None = None, rounds_logits_less: bool = False) -> bool:
+        def gives_same_numbers(
+            self, *, few: bool = False, rows: Rows | None = None, rounds_logits_less: bool = False
+        ) -> bool:
             if not few:
                 checked.append((rows, rounds_logits_less))
-            return super().passes(few=few, rows=rows, rounds_logits_less=rounds_logits_less)
+            return super().gives_same_numbers(few=few, rows=rows, rounds_logits_less=rounds_logits_less)
 
         def prepare_rows(self, rows: Rows) -> None:
             checked.append((rows, True))
@@ -221,7 +223,7 @@ def test_large_half_precision_logits_may_be_rounded_less(monkeypatch: pytest.Mon
         """The projection of half-precision states as on a GPU."""
         return nn.functional.linear(states.float(), self._projection.weight[start:end].float())
 
-    monkeypatch.setattr(wanted_positions.ProjectingHead, "slice", in_float32)
+    monkeypatch.setattr(wanted_positions.ProjectingHead, "compute_logit_slice", in_float32)
     model = made(CAUSAL["gpt2"])
     with torch.no_grad():
         model.transformer.ln_f.weight.mul_(60)

@@ -66,7 +66,7 @@ def test_the_quick_way_is_for_half_precision_on_a_gpu(
     monkeypatch.setattr(VocabularyHead, "_compute_log_probs_whole", lambda *_: "quick")
     monkeypatch.setattr(VocabularyHead, "_compute_log_probs_sliced", lambda *_: "careful")
     states: Any = SimpleNamespace(device=torch.device(device), dtype=dtype)
-    found: Any = VocabularyHead(nn.Identity()).log_probs(states, WHICH, TOKENS)
+    found: Any = VocabularyHead(nn.Identity()).compute_log_probs(states, WHICH, TOKENS)
     assert found == ("quick" if (device, dtype) == ("cuda", torch.bfloat16) else "careful")
 
 
@@ -77,8 +77,8 @@ class Sliced(VocabularyHead):
         super().__init__(nn.Identity())
         self.sizes: list[tuple[int, ...]] = []
 
-    def slice(self, states: Tensor, start: int, end: int) -> Tensor:
-        part = super().slice(states, start, end)
+    def compute_logit_slice(self, states: Tensor, start: int, end: int) -> Tensor:
+        part = super().compute_logit_slice(states, start, end)
         self.sizes.append(tuple(part.shape))
         return part
 

@@ -29,12 +29,12 @@ def test_logits_are_those_of_the_whole_model(name: str) -> None:
     assert head.matches_model(example)
     whole = model(**example).logits[0]
     rows = torch.tensor([0, 2])
-    states = head.read(example, rows, lambda _rows: nullcontext())
+    states = head.compute_states(example, rows, lambda _rows: nullcontext())
     assert states.shape[0] == 2
-    torch.testing.assert_close(head.slice(states, 3, 20), whole[rows, 3:20])
+    torch.testing.assert_close(head.compute_logit_slice(states, 3, 20), whole[rows, 3:20])
     which, tokens = torch.tensor([1, 0, 1]), torch.tensor([0, 7, VOCABULARY - 1])
-    torch.testing.assert_close(head.logits(states, which, tokens), whole[rows[which], tokens])
-    assert head.vocabulary(states) == VOCABULARY
+    torch.testing.assert_close(head.compute_token_logits(states, which, tokens), whole[rows[which], tokens])
+    assert head.get_vocabulary_size(states) == VOCABULARY
     assert not any(module._forward_hooks or module._forward_pre_hooks for module in model.modules())
 
 
@@ -42,7 +42,7 @@ def test_logits_are_those_of_the_whole_model(name: str) -> None:
 @pytest.mark.parametrize("name", ["bert", "gpt2"])
 def test_half_precision_logits_are_padded_to_a_multiple_of_eight_with_minus_infinity(name: str) -> None:
     head, model, example = head_of(name, torch.bfloat16)
-    states = head.read(example, torch.tensor([1, 2]), lambda _rows: nullcontext())
+    states = head.compute_states(example, torch.tensor([1, 2]), lambda _rows: nullcontext())
     found = head.compute_all_logits(states)
     assert (found.dtype, found.shape) == (torch.float32, (2, 56))
     assert found[:, VOCABULARY:].eq(-torch.inf).all()
@@ -58,7 +58,7 @@ def test_only_wanted_positions_leave_the_base_model() -> None:
     head, model, example = head_of("bert")
     seen: list[int] = []
     model.cls.predictions.transform.register_forward_pre_hook(lambda _module, args: seen.append(args[0].shape[1]))
-    head.read(example, torch.tensor([2]), lambda _rows: nullcontext())
+    head.compute_states(example, torch.tensor([2]), lambda _rows: nullcontext())
     assert seen == [1]
 
 
@@ -71,8 +71,8 @@ def test_a_head_that_needs_all_positions_gets_them() -> None:
     transform.forward = lambda states: true_forward(states.roll(1, dims=1))
     expected = model(**example).logits[0]
     assert head.matches_model(example)
-    states = head.read(example, torch.tensor([0, 2]), lambda _rows: nullcontext())
-    torch.testing.assert_close(head.slice(states, 0, VOCABULARY), expected[[0, 2]])
+    states = head.compute_states(example, torch.tensor([0, 2]), lambda _rows: nullcontext())
+    torch.testing.assert_close(head.compute_logit_slice(states, 0, VOCABULARY), expected[[0, 2]])
 
 
 @torch.inference_mode()
@@ -86,7 +86,7 @@ def test_a_base_model_without_last_hidden_state() -> None:
     model.transformer.forward = lambda *args, **named: Output([true_forward(*args, **named).last_hidden_state])
     model.forward = lambda **named: type("Output", (), {"logits": model.lm_head(model.transformer(**named)[0])})
     assert head.matches_model(example)
-    assert head.read(example, torch.tensor([1]), lambda _rows: nullcontext()).shape == (1, 16)
+    assert head.compute_states(example, torch.tensor([1]), lambda _rows: nullcontext()).shape == (1, 16)
 
 
 class _Changed(nn.Module):
@@ -128,6 +128,6 @@ def test_a_model_whose_projection_is_not_linear_is_not_changed(monkeypatch: pyte
 def test_the_order_of_positions_is_kept_if_all_are_wanted() -> None:
     head, _, example = head_of("gpt2")
     with torch.inference_mode():
-        backwards: Tensor = head.read(example, torch.tensor([2, 1, 0]), lambda _rows: nullcontext())
-        forwards = head.read(example, torch.tensor([0, 1, 2]), lambda _rows: nullcontext())
+        backwards: Tensor = head.compute_states(example, torch.tensor([2, 1, 0]), lambda _rows: nullcontext())
+        forwards = head.compute_states(example, torch.tensor([0, 1, 2]), lambda _rows: nullcontext())
     assert torch.equal(backwards.flip(0), forwards)

@@ -27,7 +27,7 @@ class Worker:
     def __init__(self, ending: str) -> None:
         self._ending = ending
 
-    def start(self, batch: Batch) -> Callable[[], NDArray[np.float32]]:
+    def start_batch(self, batch: Batch) -> Callable[[], NDArray[np.float32]]:
         if self._ending == "dies":
             os._exit(9)
         if self._ending == "fails":
@@ -36,7 +36,7 @@ class Worker:
             print("\x1b[8mhidden", file=sys.stderr)
         if self._ending == "complains":
             raise UsageError("This worker has had enough.")
-        tokens = NumberRequests.of(batch).tokens
+        tokens = NumberRequests.from_batch(batch).tokens
         numbers = np.float32([-tokens, 0 * tokens])
         return lambda: numbers
 
@@ -48,8 +48,8 @@ class Telling(Worker):
         super().__init__("answers")
         self.batch_tokens, self.layout = batch_tokens, BatchLayout(pack=pack, shares_prefixes=shares_prefixes)
 
-    def start(self, batch: Batch) -> Callable[[], NDArray[np.float32]]:
-        lengths = np.array([len(row.ids) for row in batch])[NumberRequests.of(batch).lines]
+    def start_batch(self, batch: Batch) -> Callable[[], NDArray[np.float32]]:
+        lengths = np.array([len(row.ids) for row in batch])[NumberRequests.from_batch(batch).lines]
         sizes = 1000 * self.batch_tokens + 100 * self.layout.pack + lengths
         numbers = np.float32([sizes, np.full(len(lengths), len(batch))])
         return lambda: numbers
@@ -62,7 +62,7 @@ class Waiting(Worker):
         super().__init__("answers")
         self._batches = 0
 
-    def start(self, batch: Batch) -> Callable[[], NDArray[np.float32]]:
+    def start_batch(self, batch: Batch) -> Callable[[], NDArray[np.float32]]:
         self._batches += 1
         if self._batches == 2:
             blocked = signal.pthread_sigmask(signal.SIG_BLOCK, ())
@@ -70,4 +70,4 @@ class Waiting(Worker):
             sys.stdout.write(" ".join(names) + "\n")  # at once: the other worker writes, too
             sys.stdout.flush()
             threading.Event().wait(PATIENCE)  # it is ended before
-        return super().start(batch)
+        return super().start_batch(batch)

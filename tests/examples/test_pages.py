@@ -101,7 +101,7 @@ def follow(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Open]:
         stack.enter_context(tiny_hub(folder / "hub", words_of(mirror)))
         own = make_folder(folder / "own", mirror, folder / "hub")
         embedded = Checkpoint(EMBEDDED, own, gguf="model.gguf", revision="0.1.2")
-        patch.setattr(checkpoint, "_find_embedded", lambda: embedded)
+        patch.setattr(checkpoint, "_find_builtin_model", lambda: embedded)
         use_data(patch, own)
         run_jobs_here(patch)
         stack.enter_context(translation_service(patch))

@@ -18,7 +18,7 @@ def test_items_and_sizes_of_released_files(name: str, mirror: Path, monkeypatch:
     counted: Counter[str] = Counter()
     for source in here:
         counted[source.language] += len(source.validate().items)
-        for file, path in zip(source.files, source.paths(), strict=True):
+        for file, path in zip(source.files, source.fetch_files(), strict=True):
             assert isinstance(file, Path) or file.size == path.stat().st_size
     whole = {code for code in data.languages if all(s.is_local() for s in data.sources if s.language == code)}
     assert {code: counted[code] for code in whole} == {code: data.items[code] for code in whole}

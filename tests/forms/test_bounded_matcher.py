@@ -9,7 +9,7 @@ from tiltmeter.benchmarks.pairs import _LONGEST_MASKED
 from tiltmeter.forms.bounded_matcher import BoundedMatcher, MatchingLimitError
 from tiltmeter.forms.word_difference import WordDifference, compute_word_difference
 from tiltmeter.making.name_lists import find_unlisted_names
-from tiltmeter.making.repair.grammatical_agreement import find_blank_text
+from tiltmeter.making.repair.grammatical_agreement import find_replacement_of_blank
 
 # Repetitive words: every word of one text matches a tenth of the other, and there are many blocks.
 CHANCE = random.Random(4)
@@ -45,4 +45,4 @@ def test_the_difference_of_long_texts_is_everything_between_the_first_and_the_la
 def test_long_texts_of_a_project_are_not_compared() -> None:
     first, second = " ".join(FIRST), " ".join(SECOND)
     assert find_unlisted_names(first, second, "en") == []
-    assert find_blank_text(f"{first} BLANK", second) is None
+    assert find_replacement_of_blank(f"{first} BLANK", second) is None

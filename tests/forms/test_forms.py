@@ -19,7 +19,7 @@ from tiltmeter.errors import UsageError
 from tiltmeter.forms import Form, detect_form, get_form, get_forms, get_item_form
 from tiltmeter.forms.association import AssociationItem, Candidate
 from tiltmeter.forms.gendered_pairs import GenderedPairItem
-from tiltmeter.forms.gest import GestItem, identify_idea
+from tiltmeter.forms.gest import GestItem, compute_sentence_digest
 from tiltmeter.forms.pairs import PairItem
 from tiltmeter.forms.winobias import WinoBiasItem
 
@@ -169,7 +169,7 @@ def test_the_columns_of_the_table_of_scores() -> None:
 
 
 def test_family_words() -> None:
-    gest = {"stereotype": 9, "side": "masculine", "family_words": False, "idea": identify_idea(GEST.sentence)}
+    gest = {"stereotype": 9, "side": "masculine", "family_words": False, "idea": compute_sentence_digest(GEST.sentence)}
     assert get_item_form(GEST).attributes(GEST) == gest
     read = GestItem("1", "en", 12, "I read to my children.")
     assert get_item_form(read).attributes(read)["family_words"] is True
@@ -182,7 +182,7 @@ def test_family_words() -> None:
         "side": "masculine",
         "family_words": True,
         "translator": "DeepL",
-        "idea": identify_idea("I cooked for my family"),
+        "idea": compute_sentence_digest("I cooked for my family"),
     }
     unknown = GenderedPairItem("1", "sk", 12, "a", "b")
     assert get_item_form(unknown).attributes(unknown)["family_words"] is None

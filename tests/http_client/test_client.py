@@ -18,24 +18,24 @@ from tiltmeter.http_client.client import LIMITS, Client, Request
 def test_a_slow_reply_is_an_error() -> None:
     limits = replace(LIMITS, window=0.1)
     with serving(OddServer) as address, raises_mentioning(ModelError, address, "100 bytes per second"):
-        Client(f"{address}/slow", limits=limits).ask(Request("/models"))
+        Client(f"{address}/slow", limits=limits).send_request(Request("/models"))
 
 
 def test_the_timeout_is_for_the_whole_reply() -> None:
     with serving(OddServer) as address, raises_mentioning(ModelError, address, "within 0.7 s"):
-        Client(f"{address}/slow", timeout=0.7).ask(Request("/models"))
+        Client(f"{address}/slow", timeout=0.7).send_request(Request("/models"))
 
 
 def test_an_endless_reply_is_an_error() -> None:
     limits = replace(LIMITS, size=3_000_000)
     with serving(OddServer) as address, raises_mentioning(ModelError, address, "3,000,000 bytes"):
-        Client(f"{address}/endless", limits=limits).ask(Request("/models"))
+        Client(f"{address}/endless", limits=limits).send_request(Request("/models"))
 
 
 @pytest.mark.parametrize("name", ["deep", "gzip", "half", "no-utf8", "page", "empty"])
 def test_a_reply_that_is_not_json_is_an_error(name: str) -> None:
     with serving(OddServer) as address, raises_mentioning(ModelError, f"A service at {address}/{name}"):
-        Client(f"{address}/{name}", pauses=(), service="A service").ask(Request("/models"))
+        Client(f"{address}/{name}", pauses=(), service="A service").send_request(Request("/models"))
 
 
 class Echo(BaseHTTPRequestHandler):
@@ -58,9 +58,13 @@ class Echo(BaseHTTPRequestHandler):
 def test_a_request_has_json_or_form_fields_or_neither() -> None:
     with serving(Echo) as address:
         client = Client(address)
-        assert client.ask(Request("/"))[0] == "GET"
-        assert client.ask(Request("/", {"a": 1})) == ["POST", "application/json", '{"a":1}']
-        assert client.ask(Request("/", form={"a": "b c"})) == ["POST", "application/x-www-form-urlencoded", "a=b+c"]
+        assert client.send_request(Request("/"))[0] == "GET"
+        assert client.send_request(Request("/", {"a": 1})) == ["POST", "application/json", '{"a":1}']
+        assert client.send_request(Request("/", form={"a": "b c"})) == [
+            "POST",
+            "application/x-www-form-urlencoded",
+            "a=b+c",
+        ]
 
 
 def test_retry_after_is_respected(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -68,10 +72,10 @@ def test_retry_after_is_respected(monkeypatch: pytest.MonkeyPatch) -> None:
     with serving(Echo) as address:
         client = Client(address, key="k3y", pauses=(9.0, 9.0))
         with raises_mentioning(ModelError, "failed 3 times", "429 Bearer ***."):
-            client.ask(Request("/busy"))
+            client.send_request(Request("/busy"))
         assert pauses == [2.0, 2.0]
         with raises_mentioning(ModelError, "3,600 seconds"):
-            client.ask(Request("/busy", {"wait": "long"}))
+            client.send_request(Request("/busy", {"wait": "long"}))
     assert len(pauses) == 2
 
 
@@ -88,7 +92,7 @@ def test_the_number_of_unstored_replies_is_limited(monkeypatch: pytest.MonkeyPat
             ahead = max(ahead, number - taken)
             yield Request("/v1", {})
 
-    monkeypatch.setattr(Client, "_send", replied)
+    monkeypatch.setattr(Client, "_send_with_retries", replied)
     for replies in Client("http://localhost:1", concurrency=2).stream_replies(requests()):
         taken += len(replies)
     assert taken == 500

@@ -15,29 +15,29 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 
 def test_size() -> None:
     meter = ReplyMeter(ReplyLimits(10, 1, 5.0), received=4)
-    meter.expect(None)
-    meter.expect(10)
+    meter.check_announced_size(None)
+    meter.check_announced_size(10)
     with raises_mentioning(TooLargeError, "10 bytes"):
-        meter.expect(11)
-    meter.add(b"x" * 6)
+        meter.check_announced_size(11)
+    meter.add_block(b"x" * 6)
     with pytest.raises(TooLargeError):
-        meter.add(b"x")
+        meter.add_block(b"x")
 
 
 def test_speed_is_measured_in_windows(clock: list[float]) -> None:
     meter = ReplyMeter(ReplyLimits(1 << 20, 100, 5.0))
-    meter.add(b"x" * 9000)
+    meter.add_block(b"x" * 9000)
     for clock[0], size in ((1.0, 1), (6.0, 700), (11.0, 1), (12.0, 600)):
-        meter.add(b"x" * size)
+        meter.add_block(b"x" * size)
     clock[0] = 18.0
     with raises_mentioning(TooSlowError, "100 bytes"):
-        meter.add(b"x" * 500)
+        meter.add_block(b"x" * 500)
 
 
 def test_blanks_before_a_reply_may_come_slowly(clock: list[float]) -> None:
     meter = ReplyMeter(ReplyLimits(1 << 20, 100, 5.0))
     for clock[0] in (0.0, 20.0, 40.0):
-        meter.add(b" ")
-    meter.add(b"{")
+        meter.add_block(b" ")
+    meter.add_block(b"{")
     clock[0] = 44.0
-    meter.add(b"}")
+    meter.add_block(b"}")

@@ -51,11 +51,11 @@ def test_progress_restarts_the_count(pauses: list[float]) -> None:
 
     def send() -> str:
         if next(attempts) == 2:
-            retries.restart()
+            retries.reset_failures()
         raise TransientError("busy")
 
     with pytest.raises(TransientError):
-        retries.call(send)
+        retries.call_with_retries(send)
     assert [int(pause) for pause in pauses] == [1, 2, 1, 2]
 
 

@@ -50,31 +50,31 @@ def test_repair_leaves_what_people_decide_meanwhile(translated: Project, monkeyp
     repair = repair_step.repair_drafts
 
     def slow_repair(*args: object, **options: object) -> object:
-        review.decide("Ana", "i0", "edit", texts={"context": "Cocinero era BLANK aquel día."})
+        review.decide_on_item("Ana", "i0", "edit", texts={"context": "Cocinero era BLANK aquel día."})
         correct_item(translated, "i1", {"target_term": "florist"}, by="Eva", why="clearer")
         return repair(*args, **options)  # type: ignore[arg-type]
 
     monkeypatch.setattr(repair_step, "repair_drafts", slow_repair)
     repair_project(translated)
-    assert translated.store.texts("text", "i0")["i0"]["context"] == "Cocinero era BLANK aquel día."
-    assert translated.store.item("i0").stage == "reviewed"
-    assert translated.store.item("i1").stage == "source"
-    assert translated.store.texts("text", "i1") == {}
+    assert translated.store.list_texts("text", "i0")["i0"]["context"] == "Cocinero era BLANK aquel día."
+    assert translated.store.get_item("i0").stage == "reviewed"
+    assert translated.store.get_item("i1").stage == "source"
+    assert translated.store.list_texts("text", "i1") == {}
 
 
 def test_a_rule_that_is_changed_on_the_way(translated: Project) -> None:
     review = Review(translated)
     review.add_reviewer("Ana")
-    review.decide("Ana", "i0", "accept")
-    assert translated.store.item("i0").stage == "reviewed"
+    review.decide_on_item("Ana", "i0", "accept")
+    assert translated.store.get_item("i0").stage == "reviewed"
     translated.settings = replace(translated.settings, reviewers_per_item=2, agreeing=2)
     assert "i0" in {problem.item for problem in compute_status(translated).open}
-    assert translated.store.item("i0").stage == "translated"
-    assert Review(translated).progress().reviewers == {"Ana": (1, 3)}
+    assert translated.store.get_item("i0").stage == "translated"
+    assert Review(translated).count_states().reviewers == {"Ana": (1, 3)}
     assert {row.item for row in build_export_rows(translated)} == {"i0", "i1", "i2", "i3"}
     translated.settings = replace(translated.settings, reviewers_per_item=1, agreeing=1)
     assert "i0" not in {problem.item for problem in compute_status(translated).open}
-    assert translated.store.item("i0").stage == "reviewed"
+    assert translated.store.get_item("i0").stage == "reviewed"
 
 
 def test_progress_counts_what_each_reviewer_has_left(translated: Project) -> None:
@@ -83,10 +83,10 @@ def test_progress_counts_what_each_reviewer_has_left(translated: Project) -> Non
     for name in ("Ana", "Eva", "Ida"):
         review.add_reviewer(name)
     for name in ("Ana", "Eva"):
-        review.decide(name, "i3", "accept")
-    review.decide("Ana", "i0", "accept")
+        review.decide_on_item(name, "i3", "accept")
+    review.decide_on_item("Ana", "i0", "accept")
     # i3 has two decisions; i0 needs one more, from somebody else; i1 and i2 need two.
-    assert review.progress().reviewers == {"Ana": (2, 2), "Eva": (1, 3), "Ida": (0, 3)}
+    assert review.count_states().reviewers == {"Ana": (2, 2), "Eva": (1, 3), "Ida": (0, 3)}
 
 
 def test_the_card_says_what_was_decided_since(translated: Project, tmp_path: Path) -> None:
@@ -95,7 +95,7 @@ def test_the_card_says_what_was_decided_since(translated: Project, tmp_path: Pat
     review = Review(translated)
     review.add_reviewer("Ana")
     for item in ("i0", "i1", "i2", "i3"):
-        review.decide("Ana", item, "accept")
+        review.decide_on_item("Ana", item, "accept")
     assert assemble_items(translated).problems == []
     with open_project(translated.folder) as project:
         again = publish_project(project, tmp_path / "out", licence="MIT")

@@ -65,7 +65,7 @@ def test_tables_that_are_refused(
     write_csv(path, change(accepted_table(translated, path)))
     with raises_mentioning(DataError, str(path), *parts):
         import_project(translated, path, format="csv", reviewer="Ana")
-    assert translated.store.reviewers() == {}
+    assert translated.store.count_decisions_by_reviewer() == {}
 
 
 @pytest.mark.parametrize(

@@ -83,7 +83,7 @@ def test_a_file_that_nobody_filled_in_changes_nothing(
     assert export_project(translated, path, format=file_format) == 20
     done = import_project(translated, path, format=file_format, reviewer="Ana")
     assert (done.accepted, done.edited, done.dropped, done.undecided, done.conflicts) == (0, 0, 0, 4, [])
-    assert translated.store.reviewers() == {}
+    assert translated.store.count_decisions_by_reviewer() == {}
 
 
 def test_decisions_come_back(translated: Project, tmp_path: Path, file_format: FileFormat) -> None:
@@ -99,14 +99,14 @@ def test_decisions_come_back(translated: Project, tmp_path: Path, file_format: F
     done = import_project(translated, path, format=file_format, reviewer="Ana")
     assert (done.accepted, done.edited, done.dropped, done.undecided) == (1, 2, 1, 2)
     assert done.conflicts == []
-    assert translated.store.texts("text", "i0")["i0"]["context"] == better
+    assert translated.store.list_texts("text", "i0")["i0"]["context"] == better
     assert translated.store.list_history("i0")[-1].by == "Ana"
-    assert translated.store.item("i2").dropped == "not a stereotype here"
-    assert translated.store.item("i1").stage == "reviewed"
-    assert translated.store.item("n0").stage == "translated"
+    assert translated.store.get_item("i2").dropped == "not a stereotype here"
+    assert translated.store.get_item("i1").stage == "reviewed"
+    assert translated.store.get_item("n0").stage == "translated"
     assert {problem.item for problem in assemble_items(translated).problems} == {"i3"}
     # A correction without a decision is none.
-    assert translated.store.reviewers() == {"Ana": 3}
+    assert translated.store.count_decisions_by_reviewer() == {"Ana": 3}
     # The same file again: nothing is left to change.
     again = import_project(translated, path, format=file_format, reviewer="Ana")
     assert again.texts == 0
@@ -122,15 +122,15 @@ def test_conflicts_are_named(translated: Project, tmp_path: Path, file_format: F
     filled_in(translated, path, file_format, edits)
     with translated.store.begin_transaction():
         translated.store.set_text("i0", "text", "context", "Otro BLANK.", step="import", by="Eva", why="")
-        translated.store.drop("i3", step="review", by="Eva", why="faulty")
+        translated.store.drop_item("i3", step="review", by="Eva", why="faulty")
     done = import_project(translated, path, format=file_format, reviewer="Ana")
     reasons = {conflict.item: str(conflict) for conflict in done.conflicts}
     assert_mentions(reasons["i0"], "'Otro BLANK.'", "since the export")
     assert_mentions(reasons["i1"], "BLANK 0 times", "source text contains it 1 times")
     assert_mentions(reasons["i3"], "dropped since the export", "faulty")
     assert all(reason.startswith(("row ", "unit ")) for reason in reasons.values())
-    assert translated.store.texts("text", "i0")["i0"]["context"] == "Otro BLANK."
-    assert translated.store.reviewers() == {}
+    assert translated.store.list_texts("text", "i0")["i0"]["context"] == "Otro BLANK."
+    assert translated.store.count_decisions_by_reviewer() == {}
 
 
 def test_rows_that_are_not_of_the_project(translated: Project, tmp_path: Path) -> None:

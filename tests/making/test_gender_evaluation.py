@@ -38,7 +38,7 @@ def test_table_4_of_gest(tmp_path: Path) -> None:
     write_sample(tmp_path / "sample", build_gender_units(results, "sk"), "gender", POPULATION)
     session = open_sample(tmp_path / "sample")
     with session.store, session.store.begin_transaction():
-        for unit in session.store.units():
+        for unit in session.store.list_units():
             step = true[unit.texts["sentence"]]
             session.store.add_rating(unit, "gender", "Ana", step, "")
             if step not in unit.fitting:

@@ -17,7 +17,7 @@ CERTAIN = tuple(way for way in WAYS if way not in UNCERTAIN)
 @pytest.mark.parametrize("name", TOKENS)
 def test_each_placeholder_in_each_way(name: str, way: str) -> None:
     token = TOKENS[name]
-    found = Placeholder(name, token).find(WAYS[way](SENTENCE.format(token), token), 1)
+    found = Placeholder(name, token).find_in_translation(WAYS[way](SENTENCE.format(token), token), 1)
     if found.outcome in USABLE:
         # The blank is where it was, and nothing of the token is left.
         assert found.text.replace("-", "").replace("BLANKes", "BLANK").replace("BLANK es", "BLANK").split() in (
@@ -36,21 +36,21 @@ def test_each_placeholder_in_each_way(name: str, way: str) -> None:
 
 def test_several_blanks() -> None:
     placeholder = Placeholder("letters", "XBLANKX")
-    assert placeholder.find("XBLANKX y xblankx", 2).text == "BLANK y BLANK"
-    assert placeholder.find("XBLANKX", 2).outcome == "lost"
+    assert placeholder.find_in_translation("XBLANKX y xblankx", 2).text == "BLANK y BLANK"
+    assert placeholder.find_in_translation("XBLANKX", 2).outcome == "lost"
 
 
 def test_scripts_without_spaces_have_no_attached_blank() -> None:
-    found = Placeholder("braces", "{xx0xx}").find("他很{xx0xx}的", 1)
+    found = Placeholder("braces", "{xx0xx}").find_in_translation("他很{xx0xx}的", 1)
     assert (found.text, found.outcome) == ("他很BLANK的", "kept")
 
 
 def test_the_rest_of_the_text_is_left_alone() -> None:
-    assert Placeholder("letters", "XBLANKX").find("他，ｘｂｌａｎｋｘ…", 1).text == "他，BLANK…"
+    assert Placeholder("letters", "XBLANKX").find_in_translation("他，ｘｂｌａｎｋｘ…", 1).text == "他，BLANK…"
 
 
 def test_a_word_that_contains_the_token_is_no_blank() -> None:
-    assert Placeholder("plain", "BLANK").find("The blanket was BLANK.", 1).outcome == "doubled"
+    assert Placeholder("plain", "BLANK").find_in_translation("The blanket was BLANK.", 1).outcome == "doubled"
 
 
 def test_order_of_a_system() -> None:

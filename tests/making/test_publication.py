@@ -54,7 +54,7 @@ def test_nothing_changed_nothing_new(translated: Project, tmp_path: Path) -> Non
 def test_the_changelog(translated: Project, tmp_path: Path) -> None:
     publish_project(translated, tmp_path / "out", licence="MIT")
     with translated.store.begin_transaction():
-        translated.store.drop("i3", step="review", by="Ana", why="not a stereotype")
+        translated.store.drop_item("i3", step="review", by="Ana", why="not a stereotype")
         translated.store.set_text("i0", "text", "target_term", "cocinera", step="review", by="Ana", why="")
     edition = publish_project(translated, tmp_path / "out", licence="MIT", open_items="keep")
     assert edition.number == 2
@@ -137,7 +137,7 @@ def test_status_by_stage(project: Project) -> None:
     state = compute_status(project)
     assert state.items == {"repaired": 6}
     assert [stage.name for stage in state.stages] == ["after translate", "after repair", "now"]
-    assert state.stages[0].total("intrasentence", "blank-restored") == 4
+    assert state.stages[0].count_open_items("intrasentence", "blank-restored") == 4
     assert state.count_by_subject() == {"cook": 1, "gardener": 1, "nurse": 1, "singer": 1}
     (panel,) = plot_stages(state.stages).panels
     assert panel.title == "intrasentence"

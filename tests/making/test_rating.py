@@ -44,28 +44,28 @@ def test_the_label_is_hidden_first(tmp_path: Path) -> None:
     assert first is not None
     assert (first.unit, first.task.name, first.label) == ("u1", "gender", None)
     with raises_mentioning(UsageError, "Ana for u1", "gender, not fit"):
-        session.rate("Ana", "u1", "fit", 5)
-    session.rate("Ana", "u1", "gender", 4)
+        session.rate_unit("Ana", "u1", "fit", 5)
+    session.rate_unit("Ana", "u1", "gender", 4)
     second = session.take_question("Ana")
     assert second is not None
     assert (second.unit, second.task.name, second.label) == ("u1", "fit", "men see")
     # The label was shown, so the blind rating cannot be changed.
     with raises_mentioning(UsageError, "label of u1", "cannot be changed"):
-        session.undo("Ana")
-    session.rate("Ana", "u1", "fit", 5)
-    assert session.undo("Ana").task == "fit"
-    session.rate("Ana", "u1", "fit", 4, "good")
+        session.undo_last_rating("Ana")
+    session.rate_unit("Ana", "u1", "fit", 5)
+    assert session.undo_last_rating("Ana").task == "fit"
+    session.rate_unit("Ana", "u1", "fit", 4, "good")
     with raises_mentioning(UsageError, "Ana", "already rated u1"):
-        session.rate("Ana", "u1", "fit", 5)
+        session.rate_unit("Ana", "u1", "fit", 5)
     with raises_mentioning(UsageError, "'u9'"):
-        session.rate("Ana", "u9", "gender", 1)
+        session.rate_unit("Ana", "u9", "gender", 1)
     with raises_mentioning(UsageError, "step 6", "gender", "1 to 5"):
-        session.rate("Ana", "u2", "gender", 6)
+        session.rate_unit("Ana", "u2", "gender", 6)
 
 
 def rate_all(session: RatingSession, rater: str, unit: str, *steps: int) -> None:
     for task, step in zip(session.plan.tasks, steps, strict=True):
-        session.rate(rater, unit, task.name, step)
+        session.rate_unit(rater, unit, task.name, step)
 
 
 def test_a_second_rater_decides_where_the_first_is_against(tmp_path: Path) -> None:
@@ -74,7 +74,7 @@ def test_a_second_rater_decides_where_the_first_is_against(tmp_path: Path) -> No
     rate_all(session, "Ana", "u2", 2, 5)  # the other gender
     rate_all(session, "Ana", "u3", 4, 3)  # does not fit
     assert session.compute_results().outcomes == {"u1": "keep", "u2": "open", "u3": "open", "u4": "open"}
-    assert [question.unit for question in session.questions("Eva")] == ["u2", "u3", "u4"]
+    assert [question.unit for question in session.list_all_questions("Eva")] == ["u2", "u3", "u4"]
     rate_all(session, "Eva", "u2", 4, 4)
     rate_all(session, "Eva", "u3", 3, 4)
     results = session.compute_results()
@@ -89,14 +89,14 @@ def test_a_second_rater_decides_where_the_first_is_against(tmp_path: Path) -> No
 def test_three_of_five(tmp_path: Path, fits: list[int], outcome: str) -> None:
     session = rating(tmp_path, RatingPlan((FIT,), raters=5, agree=3), units=1)
     for number, step in enumerate(fits):
-        session.rate(f"r{number}", "u1", "fit", step)
+        session.rate_unit(f"r{number}", "u1", "fit", step)
     assert session.compute_results().outcomes == {"u1": outcome}
     assert (session.take_question("another") is None) == (len(fits) == 5)
 
 
 def test_ratings_of_changed_texts_do_not_count(tmp_path: Path) -> None:
     session = rating(tmp_path, RatingPlan((FIT,)), units=1)
-    session.rate("Ana", "u1", "fit", 5)
+    session.rate_unit("Ana", "u1", "fit", 5)
     with session.store.begin_transaction():
         session.store.set_units([RatingUnit("u1", {"sentence": "I hear."}, "men see")])
     assert session.compute_results().outcomes == {"u1": "open"}
@@ -148,44 +148,44 @@ def test_two_raters_are_not_given_the_same_free_slot(tmp_path: Path) -> None:
 
 def test_slots_count_beside_ratings(tmp_path: Path) -> None:
     session = rating(tmp_path, RatingPlan((FIT,), raters=2, agree=1), units=1)
-    session.rate("Ana", "u1", "fit", 5)
+    session.rate_unit("Ana", "u1", "fit", 5)
     assert session.take_question("Eva") is not None
     assert session.take_question("Ida") is None
-    session.release("Eva")
+    session.release_reservations("Eva")
     assert session.take_question("Ida") is not None
-    session.rate("Ida", "u1", "fit", 4)
+    session.rate_unit("Ida", "u1", "fit", 4)
     assert session.take_question("Eva") is None
     assert session.store.get_rating_slots(0.0) == {}
 
 
 def test_the_second_who_decides_is_held_too(tmp_path: Path) -> None:
     session = rating(tmp_path, RatingPlan((FIT,), second_decides=True), units=1)
-    session.rate("Ana", "u1", "fit", 1)
+    session.rate_unit("Ana", "u1", "fit", 1)
     assert session.take_question("Eva") is not None
     assert session.take_question("Ida") is None
 
 
 def test_sheets_share_what_there_is(tmp_path: Path) -> None:
     session = rating(tmp_path, RatingPlan((FIT,)), units=5)
-    assert [question.unit for question in session.take_all("Ana", limit=2)] == ["u1", "u2"]
-    assert [question.unit for question in session.take_all("Eva")] == ["u3", "u4", "u5"]
-    assert session.take_all("Ida") == []
+    assert [question.unit for question in session.take_all_questions("Ana", limit=2)] == ["u1", "u2"]
+    assert [question.unit for question in session.take_all_questions("Eva")] == ["u3", "u4", "u5"]
+    assert session.take_all_questions("Ida") == []
 
 
 def test_a_sheet_is_stored_as_a_whole(tmp_path: Path) -> None:
     session = rating(tmp_path, RatingPlan((FIT,)), units=2)
     good, bad = ImportedRating("row 2", "u1", "fit", 5), ImportedRating("row 3", "u2", "fit", 9)
     with raises_mentioning(DataError, "row 3:", "step 9", "fit", "1 to 5", "No rating"):
-        session.rate_all("Ana", [good, bad])
+        session.rate_units("Ana", [good, bad])
     assert session.store.list_ratings() == []
-    assert session.rate_all("Ana", [good]) == 1
-    assert session.rate_all("ana", [good]) == 0
+    assert session.rate_units("Ana", [good]) == 1
+    assert session.rate_units("ana", [good]) == 0
 
 
 def test_texts_of_a_sample_are_not_edited(tmp_path: Path) -> None:
     session = rating(tmp_path, RatingPlan((FIT,)))
     with raises_mentioning(UsageError, "texts of a sample"):
-        session.rate("Ana", "u1", "fit", 5, proposed={"sentence": "I look."})
+        session.rate_unit("Ana", "u1", "fit", 5, proposed={"sentence": "I look."})
 
 
 # Samples of the gender rules and the pair filter

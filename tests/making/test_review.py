@@ -45,7 +45,7 @@ def reviewing(project: Project, *names: str, clock: Clock | None = None) -> Revi
 
 
 def context_of(project: Project, item: str = "i0") -> str:
-    return project.store.texts("text", item)[item]["context"]
+    return project.store.list_texts("text", item)[item]["context"]
 
 
 # The rule
@@ -120,39 +120,39 @@ def test_an_item_shows_sources_texts_and_proposals(translated: Project) -> None:
 
 def test_a_decision_is_applied_and_can_be_undone(translated: Project) -> None:
     review = reviewing(translated, "Ana")
-    before = translated.store.item("i0")
-    outcome = review.decide("Ana", "i0", "edit", texts={"context": BETTER}, comment="tense")
+    before = translated.store.get_item("i0")
+    outcome = review.decide_on_item("Ana", "i0", "edit", texts={"context": BETTER}, comment="tense")
     assert outcome.state == "agreed"
     assert context_of(translated) == BETTER
-    assert translated.store.item("i0").stage == "reviewed"
+    assert translated.store.get_item("i0").stage == "reviewed"
     assert "i0" not in {problem.item for problem in assemble_items(translated).problems}
     entry = translated.store.list_history("i0")[-1]
     assert (entry.step, entry.by, entry.why, entry.before, entry.after) == ("review", "Ana", "tense", CONTEXT, BETTER)
-    assert review.undo("Ana").item == "i0"
+    assert review.undo_decision("Ana").item == "i0"
     assert context_of(translated) == CONTEXT
-    assert translated.store.item("i0").stage == before.stage
+    assert translated.store.get_item("i0").stage == before.stage
     assert "i0" in {problem.item for problem in assemble_items(translated).problems}
-    assert len(list(translated.store.decisions("i0", undone=True))) == 1
+    assert len(list(translated.store.list_decisions("i0", undone=True))) == 1
     with raises_mentioning(UsageError, "Ana has no decision"):
-        review.undo("Ana")
+        review.undo_decision("Ana")
 
 
 def test_drop_and_undo(translated: Project) -> None:
     review = reviewing(translated, "Ana")
-    review.decide("Ana", "i0", "drop", comment="not a stereotype here")
-    assert translated.store.item("i0").dropped == "not a stereotype here"
-    review.undo("Ana", "i0")
-    assert translated.store.item("i0").dropped is None
+    review.decide_on_item("Ana", "i0", "drop", comment="not a stereotype here")
+    assert translated.store.get_item("i0").dropped == "not a stereotype here"
+    review.undo_decision("Ana", "i0")
+    assert translated.store.get_item("i0").dropped is None
 
 
 def test_a_proposal_is_chosen_by_number(translated: Project) -> None:
     review = reviewing(translated, "Ana")
     with translated.store.begin_transaction():
         translated.store.set_text("i0", "text", "context", "el BLANK.", step="repair", by="x", why="")
-    review.decide("Ana", "i0", "edit", proposals={"context": 1})
+    review.decide_on_item("Ana", "i0", "edit", proposals={"context": 1})
     assert context_of(translated) == CONTEXT
     with raises_mentioning(UsageError, "proposal 2 for context", "has 1"):
-        review.decide("Ana", "i0", "edit", proposals={"context": 2})
+        review.decide_on_item("Ana", "i0", "edit", proposals={"context": 2})
 
 
 def test_what_cannot_be_decided(translated: Project) -> None:
@@ -163,27 +163,27 @@ def test_what_cannot_be_decided(translated: Project) -> None:
         ({"context": "sin hueco"}, "BLANK 0 times"),
     ):
         with raises_mentioning(UsageError, "i0", part):
-            review.decide("Ana", "i0", "edit", texts=texts)
+            review.decide_on_item("Ana", "i0", "edit", texts=texts)
     with raises_mentioning(UsageError, "'Bob' is not", "--add-reviewer"):
-        review.decide("Bob", "i0", "accept")
+        review.decide_on_item("Bob", "i0", "accept")
     with raises_mentioning(UsageError, "no item 'i9'"):
-        review.decide("Ana", "i9", "accept")
+        review.decide_on_item("Ana", "i9", "accept")
     with raises_mentioning(UsageError, "i0", "the verdict `edit`"):
-        review.decide("Ana", "i0", "accept", texts={"context": BETTER})
-    assert list(translated.store.decisions(undone=True)) == []
+        review.decide_on_item("Ana", "i0", "accept", texts={"context": BETTER})
+    assert list(translated.store.list_decisions(undone=True)) == []
 
 
 def test_a_warning_is_accepted_with_name_and_reason(translated: Project) -> None:
     review = reviewing(translated, "Ana")
     odd = {"context": "la persona era muy BLANK hoy."}
     with raises_mentioning(UsageError, "i0", "the warning target-not-in-context"):
-        review.decide("Ana", "i0", "edit", texts=odd)
+        review.decide_on_item("Ana", "i0", "edit", texts=odd)
     with raises_mentioning(UsageError, "reason", "target-not-in-context of the item i0", "missing"):
-        review.decide("Ana", "i0", "edit", texts=odd, accepted={"target-not-in-context": " "})
-    review.decide("Ana", "i0", "edit", texts=odd, accepted={"target-not-in-context": "as spoken"})
+        review.decide_on_item("Ana", "i0", "edit", texts=odd, accepted={"target-not-in-context": " "})
+    review.decide_on_item("Ana", "i0", "edit", texts=odd, accepted={"target-not-in-context": "as spoken"})
     ((finding, by, why),) = assemble_items(translated).accepted
     assert (finding.item, finding.code, by, why) == ("i0", "target-not-in-context", "Ana", "as spoken")
-    review.undo("Ana")
+    review.undo_decision("Ana")
     assert translated.store.list_accepted_problems() == {}
 
 
@@ -194,18 +194,18 @@ def test_nobody_decides_on_a_text_that_changed_meanwhile(translated: Project) ->
     with translated.store.begin_transaction():
         translated.store.set_text("i0", "text", "context", BETTER, step="repair", by="x", why="")
     with raises_mentioning(UsageError, "i0 has changed"):
-        review.decide("Ana", "i0", "accept", shown=shown.shown)
+        review.decide_on_item("Ana", "i0", "accept", shown=shown.shown)
     # A decision on the earlier text no longer counts, and is kept.
-    review.decide("Ana", "i0", "accept")
-    review.undo("Ana")
+    review.decide_on_item("Ana", "i0", "accept")
+    review.undo_decision("Ana")
     with_rule(translated, 2, 2)
     review = reviewing(translated)
-    review.decide("Ana", "i0", "accept")
+    review.decide_on_item("Ana", "i0", "accept")
     with translated.store.begin_transaction():
         translated.store.set_text("i0", "text", "context", CONTEXT, step="repair", by="x", why="")
     assert next(entry for entry in review.list_queue() if entry.item == "i0").decisions == 0
-    assert review.progress().reviewers["Ana"] == (0, 4)
-    assert len(list(translated.store.decisions("i0"))) == 1
+    assert review.count_states().reviewers["Ana"] == (0, 4)
+    assert len(list(translated.store.list_decisions("i0"))) == 1
 
 
 # Several reviewers
@@ -213,12 +213,12 @@ def test_nobody_decides_on_a_text_that_changed_meanwhile(translated: Project) ->
 
 def test_two_of_three_blind(translated: Project) -> None:
     review = reviewing(with_rule(translated, 2, 3), "Ana", "Eva", "Ida")
-    assert review.decide("Ana", "i0", "edit", texts={"context": BETTER}).state == "open"
+    assert review.decide_on_item("Ana", "i0", "edit", texts={"context": BETTER}).state == "open"
     assert context_of(translated) == CONTEXT
     with raises_mentioning(UsageError, "Eva", "not decided on i0"):
-        review.others("i0", "Eva")
-    assert review.show("i0", "Eva").decided is None
-    assert review.decide("Eva", "i0", "edit", texts={"context": BETTER}).state == "agreed"
+        review.reveal_other_decisions("i0", "Eva")
+    assert review.show_item("i0", "Eva").decided is None
+    assert review.decide_on_item("Eva", "i0", "edit", texts={"context": BETTER}).state == "agreed"
     assert context_of(translated) == BETTER
     assert translated.store.list_history("i0")[-1].by == "Ana, Eva"
     # The third reviewer sees the item as it was, and is still asked.
@@ -226,9 +226,9 @@ def test_two_of_three_blind(translated: Project) -> None:
     assert third is not None
     assert third.texts["context"] == CONTEXT
     assert [problem.reason for problem in third.problems] == ["blank-restored"]
-    assert review.decide("Ida", "i0", "drop").state == "agreed"
+    assert review.decide_on_item("Ida", "i0", "drop").state == "agreed"
     assert context_of(translated) == BETTER
-    assert [(other.reviewer, other.verdict) for other in review.others("i0", "Ida")] == [
+    assert [(other.reviewer, other.verdict) for other in review.reveal_other_decisions("i0", "Ida")] == [
         ("Ana", "edit"),
         ("Eva", "edit"),
     ]
@@ -239,9 +239,9 @@ def test_a_reviewer_is_not_given_an_item_twice(translated: Project) -> None:
     given = []
     while shown := review.take_next_item("Ana"):
         given.append(shown.item)
-        review.decide("Ana", shown.item, "accept")
+        review.decide_on_item("Ana", shown.item, "accept")
     assert given == ["i0", "i1", "i2", "i3"]
-    assert review.progress().reviewers == {"Ana": (4, 0), "Eva": (0, 4)}
+    assert review.count_states().reviewers == {"Ana": (4, 0), "Eva": (0, 4)}
 
 
 def test_a_reservation_expires(translated: Project) -> None:
@@ -271,12 +271,12 @@ def test_a_slot_for_each_reviewer_asked(translated: Project) -> None:
 def test_two_decide_at_once_on_one_item(translated: Project) -> None:
     reviewing(translated, "Ana", "Eva")
     with open_project(translated.folder) as other:
-        shown = Review(translated).show("i0", "Ana"), Review(other).show("i0", "Eva")
-        assert Review(translated).decide("Ana", "i0", "accept", shown=shown[0].shown).state == "agreed"
-        assert Review(other).decide("Eva", "i0", "drop", shown=shown[1].shown).state == "conflict"
-    assert [made.reviewer for made in translated.store.decisions("i0")] == ["Ana", "Eva"]
-    assert translated.store.item("i0").dropped is None
-    (conflict,) = Review(translated).conflicts()
+        shown = Review(translated).show_item("i0", "Ana"), Review(other).show_item("i0", "Eva")
+        assert Review(translated).decide_on_item("Ana", "i0", "accept", shown=shown[0].shown).state == "agreed"
+        assert Review(other).decide_on_item("Eva", "i0", "drop", shown=shown[1].shown).state == "conflict"
+    assert [made.reviewer for made in translated.store.list_decisions("i0")] == ["Ana", "Eva"]
+    assert translated.store.get_item("i0").dropped is None
+    (conflict,) = Review(translated).list_conflicts()
     assert [(made.reviewer, made.verdict) for made in conflict.decisions] == [("Ana", "accept"), ("Eva", "drop")]
     assert ("i0", "review-conflict") in {
         (problem.item, problem.reason) for problem in assemble_items(translated).problems
@@ -286,26 +286,26 @@ def test_two_decide_at_once_on_one_item(translated: Project) -> None:
 def test_adjudication(translated: Project) -> None:
     review = reviewing(with_rule(translated, 2, 2), "Ana", "Eva", "Ida")
     with raises_mentioning(UsageError, "i0", "nothing to adjudicate"):
-        review.adjudicate("Ida", "i0", "drop")
-    review.decide("Ana", "i0", "edit", texts={"context": BETTER})
-    review.decide("Eva", "i0", "drop")
+        review.settle_conflict("Ida", "i0", "drop")
+    review.decide_on_item("Ana", "i0", "edit", texts={"context": BETTER})
+    review.decide_on_item("Eva", "i0", "drop")
     assert context_of(translated) == CONTEXT
     with raises_mentioning(UsageError, "Bob", "not decided on i0"):
-        review.adjudicate("Ida", "i0", take="Bob")
-    assert review.adjudicate("Ida", "i0", take="Ana", comment="right tense").state == "adjudicated"
+        review.settle_conflict("Ida", "i0", take="Bob")
+    assert review.settle_conflict("Ida", "i0", take="Ana", comment="right tense").state == "adjudicated"
     assert context_of(translated) == BETTER
     assert assemble_items(translated).problems
-    assert review.conflicts() == []
-    review.undo("Ida")
+    assert review.list_conflicts() == []
+    review.undo_decision("Ida")
     assert context_of(translated) == CONTEXT
-    assert len(review.conflicts()) == 1
+    assert len(review.list_conflicts()) == 1
 
 
 def test_repair_leaves_decided_items_alone(translated: Project) -> None:
     review = reviewing(with_rule(translated, 2, 2), "Ana")
-    review.decide("Ana", "i0", "accept")
+    review.decide_on_item("Ana", "i0", "accept")
     repair_project(translated)
-    stages = {item.id: item.stage for item in translated.store.items()}
+    stages = {item.id: item.stage for item in translated.store.list_items()}
     assert stages["i0"] == "translated"
     assert stages["i1"] == "repaired"
     assert next(entry for entry in review.list_queue() if entry.item == "i0").decisions == 1
@@ -323,7 +323,7 @@ def test_sheets_of_two_reviewers_are_decisions_of_both(translated: Project, tmp_
     assert import_project(translated, eva, format="csv", reviewer="Eva").conflicts == []
     states = {entry.item: (entry.state, entry.decisions) for entry in Review(translated).list_queue()}
     assert states == {"i0": ("conflict", 2), "i1": ("agreed", 2), "i2": ("open", 0), "i3": ("open", 0)}
-    Review(translated).adjudicate("Eva", "i0", take="Ana")
+    Review(translated).settle_conflict("Eva", "i0", take="Ana")
     assert context_of(translated) == BETTER
     # A sheet that is exported now still has the texts as they were before the review.
     assert {row.translation for row in build_export_rows(translated, everything=True) if row.item == "i0"} >= {CONTEXT}
@@ -335,14 +335,14 @@ def test_sheets_of_two_reviewers_are_decisions_of_both(translated: Project, tmp_
 def test_agreement_counts_blind_decisions_only(translated: Project) -> None:
     review = reviewing(with_rule(translated, 2, 2), "Ana", "Eva", "Ida")
     for item, one, other in (("i0", "accept", "accept"), ("i1", "drop", "drop"), ("i2", "accept", "drop")):
-        review.decide("Ana", item, one)  # type: ignore[arg-type]
-        review.decide("Eva", item, other)  # type: ignore[arg-type]
-    review.others("i2", "Eva")
-    review.decide("Eva", "i2", "accept")  # after having seen what Ana decided
-    review.decide("Ana", "i3", "drop")
-    review.undo("Ana")  # a slip
-    review.decide("Ana", "i3", "accept")
-    review.decide("Eva", "i3", "accept")
+        review.decide_on_item("Ana", item, one)  # type: ignore[arg-type]
+        review.decide_on_item("Eva", item, other)  # type: ignore[arg-type]
+    review.reveal_other_decisions("i2", "Eva")
+    review.decide_on_item("Eva", "i2", "accept")  # after having seen what Ana decided
+    review.decide_on_item("Ana", "i3", "drop")
+    review.undo_decision("Ana")  # a slip
+    review.decide_on_item("Ana", "i3", "accept")
+    review.decide_on_item("Eva", "i3", "accept")
     summary = summarise_review(translated)
     assert summary is not None
     kappa = summary.agreement.pairs["Ana", "Eva"]

@@ -31,16 +31,16 @@ def do_something(review: Review, choice: random.Random) -> None:
     try:
         if action < 4:
             verdict = choice.choice(VERDICTS)
-            text = review.show(item, name).texts["context"].replace("hoy", choice.choice(("ayer", "nunca")))
-            review.decide(name, item, verdict, texts={"context": text} if verdict == "edit" else {})
+            text = review.show_item(item, name).texts["context"].replace("hoy", choice.choice(("ayer", "nunca")))
+            review.decide_on_item(name, item, verdict, texts={"context": text} if verdict == "edit" else {})
         elif action == 4:
-            review.undo(name)
+            review.undo_decision(name)
         elif action == 5:
-            review.adjudicate(name, item, "drop")
+            review.settle_conflict(name, item, "drop")
         elif action == 6:
             review.take_next_item(name)
         elif action == 7:
-            review.ask(name, item, "Which one?")
+            review.ask_question(name, item, "Which one?")
         else:
             with project.store.begin_transaction():
                 text = f"el texto {choice.randrange(3)} BLANK."
@@ -66,19 +66,19 @@ def test_the_queue_in_memory_is_that_of_the_database(agree: int, of: int, which:
                 clock.now += choice.randrange(20)
                 with open_project(project.folder) as anew:
                     fresh = Review(anew, held=60.0, clock=clock)
-                    assert here.progress() == there.progress() == fresh.progress(), turn
+                    assert here.count_states() == there.count_states() == fresh.count_states(), turn
                     wanted = [replace(entry, reasons=()) for entry in fresh.list_queue()]
                     for review in (here, there):
                         assert [replace(entry, reasons=()) for entry in review.list_queue()] == wanted, turn
 
 
 def test_a_decision_from_before_a_step_is_in_the_queue_again_when_it_is_undone(translated: Project) -> None:
-    reviewing(translated, "Ana").decide("Ana", "i0", "accept")
+    reviewing(translated, "Ana").decide_on_item("Ana", "i0", "accept")
     repair_project(translated)
     review = reviewing(translated)
     assert "i0" not in {problem.item for problem in assemble_items(translated).problems}
     assert "i0" in {entry.item for entry in review.list_queue()}
-    review.undo("Ana")
+    review.undo_decision("Ana")
     entry = next(entry for entry in review.list_queue() if entry.item == "i0")
     assert (entry.state, entry.reasons) == ("open", ("blank-restored",))
 
@@ -88,8 +88,8 @@ def test_what_is_rolled_back_is_not_remembered(translated: Project, monkeypatch:
     with monkeypatch.context() as patched:
         patched.setattr(translated.store, "begin_transaction", lambda synced: FullDisk(translated))
         with raises_mentioning(OSError, "full"):
-            review.decide("Ana", "i0", "edit", texts={"context": BETTER})
-    assert review.progress().reviewers == {"Ana": (0, 4)}
+            review.decide_on_item("Ana", "i0", "edit", texts={"context": BETTER})
+    assert review.count_states().reviewers == {"Ana": (0, 4)}
     assert context_of(translated) != BETTER
     shown = review.take_next_item("Ana")
     assert shown is not None
@@ -113,21 +113,21 @@ class FullDisk:
 def test_an_item_waits_for_the_answer_to_a_question(translated: Project) -> None:
     review = reviewing(with_rule(translated, 2, 2), "Ana", "Eva")
     with raises_mentioning(UsageError, "question about i0", "empty"):
-        review.ask("Ana", "i0", " ")
+        review.ask_question("Ana", "i0", " ")
     with raises_mentioning(UsageError, "no item 'i9'"):
-        review.ask("Ana", "i9", "What?")
-    review.ask("Ana", "i0", "Is this a dialect?")
+        review.ask_question("Ana", "i9", "What?")
+    review.ask_question("Ana", "i0", "Is this a dialect?")
     first = review.take_next_item("Ana"), review.take_next_item("Eva")
     assert [shown and shown.item for shown in first] == ["i1", "i0"]
     # Others do not see the question.
-    assert review.show("i0", "Eva").questions == ()
-    (asked,) = review.questions()
+    assert review.show_item("i0", "Eva").questions == ()
+    (asked,) = review.list_unanswered_questions()
     assert (asked.item, asked.reviewer, asked.question) == ("i0", "Ana", "Is this a dialect?")
     with raises_mentioning(UsageError, "answer is empty"):
-        review.answer("Ida", asked.number, "")
-    review.answer("Ida", asked.number, "Yes, of the north.")
+        review.answer_question("Ida", asked.number, "")
+    review.answer_question("Ida", asked.number, "Yes, of the north.")
     with raises_mentioning(UsageError, f"question {asked.number}", "answered"):
-        review.answer("Ida", asked.number, "No.")
+        review.answer_question("Ida", asked.number, "No.")
     again = review.take_next_item("Ana", skip=["i1"])
     assert again is not None
     assert (again.item, again.questions[0].answer, again.questions[0].answered_by) == (
@@ -140,9 +140,9 @@ def test_an_item_waits_for_the_answer_to_a_question(translated: Project) -> None
 def test_the_history_of_a_reviewer(translated: Project) -> None:
     review = reviewing(with_rule(translated, 2, 2), "Ana", "Eva")
     for item in ("i0", "i1", "i2"):
-        review.decide("Ana", item, "accept")
-    review.decide("Eva", "i3", "drop")
-    review.undo("Ana", "i1")
+        review.decide_on_item("Ana", item, "accept")
+    review.decide_on_item("Eva", "i3", "drop")
+    review.undo_decision("Ana", "i1")
     assert [made.item for made in review.list_history("Ana")] == ["i2", "i0"]
     assert [made.item for made in review.list_history("Ana", limit=1)] == ["i2"]
     assert review.count_progress("Ana") == (2, 2)
@@ -153,23 +153,23 @@ def test_what_others_accept_is_not_to_be_seen(translated: Project) -> None:
     review = reviewing(with_rule(translated, 2, 3), "Ana", "Eva", "Ida")
     with translated.store.begin_transaction():
         translated.store.set_text("i0", "text", "context", odd["context"], step="repair", by="x", why="")
-    before = review.show("i0", "Ida"), review.check("Ida", "i0", odd)
+    before = review.show_item("i0", "Ida"), review.check_texts("Ida", "i0", odd)
     assert [problem.reason for problem in before[1]] == ["target-not-in-context"]
     why = {"target-not-in-context": "as spoken"}
-    review.decide("Ana", "i0", "accept", accepted=why)
-    assert review.decide("Eva", "i0", "accept", accepted=why).state == "agreed"
+    review.decide_on_item("Ana", "i0", "accept", accepted=why)
+    assert review.decide_on_item("Eva", "i0", "accept", accepted=why).state == "agreed"
     assert ("i0", "target-not-in-context") in translated.store.list_accepted_problems()
-    assert (review.show("i0", "Ida"), review.check("Ida", "i0", odd)) == before
+    assert (review.show_item("i0", "Ida"), review.check_texts("Ida", "i0", odd)) == before
     with raises_mentioning(UsageError, "i0", "with a reason"):
-        review.decide("Ida", "i0", "accept")
-    assert review.decide("Ida", "i0", "accept", accepted=why).state == "agreed"
+        review.decide_on_item("Ida", "i0", "accept")
+    assert review.decide_on_item("Ida", "i0", "accept", accepted=why).state == "agreed"
 
 
 def test_guidelines_outside_the_folder_are_not_read(translated: Project, tmp_path: Path) -> None:
     (tmp_path / "secret.txt").write_text("secret", encoding="utf-8")
     translated.settings = replace(translated.settings, guidelines="../secret.txt")
     with raises_mentioning(UsageError, "../secret.txt", "outside"):
-        translated.guidelines()
+        translated.read_guidelines()
 
 
 def test_a_review_opens_without_examining_all_items_again(translated: Project, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,7 +19,7 @@ from tiltmeter.making.source_corrections import (
     check_source,
     correct_item,
     drop_item,
-    use_names,
+    replace_pronouns_in_pairs,
     write_problems,
 )
 from tiltmeter.making.translation_step import translate_project
@@ -50,13 +50,13 @@ def test_what_is_found(pairs: Project) -> None:
 def test_a_correction_undoes_the_translation(project: Project) -> None:
     translate_project(project, BreakingEngine())
     correct_item(project, "i0", {"context": "The cook is BLANK."}, by="Ana", why="tense")
-    entry = project.store.item("i0")
-    assert (entry.stage, project.store.texts("text", "i0")) == ("source", {})
+    entry = project.store.get_item("i0")
+    assert (entry.stage, project.store.list_texts("text", "i0")) == ("source", {})
     assert project.get_source_item(entry).candidates[0].sentence == "The cook is patient."  # type: ignore[attr-defined]
     last = project.store.list_history("i0")[-1]
     assert (last.step, last.by, last.why, last.field) == ("source", "Ana", "tense", "context")
     translate_project(project, BreakingEngine())
-    assert project.store.texts("text", "i0")["i0"]["context"] == "el cocinero es BLANK."
+    assert project.store.list_texts("text", "i0")["i0"]["context"] == "el cocinero es BLANK."
 
 
 def test_what_cannot_be_corrected(project: Project) -> None:
@@ -91,7 +91,7 @@ def test_corrections_by_file(project: Project, tmp_path: Path) -> None:
     )
     done = apply_corrections(project, path, by="Ana")
     assert (done.corrected, done.dropped, done.restored) == (1, 1, 0)
-    assert project.store.steps()[-1].facts == {"corrected": 1, "dropped": 1}
+    assert project.store.list_steps()[-1].facts == {"corrected": 1, "dropped": 1}
     path.write_text("item,action,reason\ni0,mend,why not\n", encoding="utf-8")
     with raises_mentioning(DataError, "corrections.csv, row 2:", "'mend'", "correct or drop"):
         apply_corrections(project, path, by="Ana")
@@ -107,8 +107,8 @@ def test_the_file_of_problems_can_be_filled_in(pairs: Project, tmp_path: Path) -
 
 def test_names_from_source_to_translation(pairs: Project) -> None:
     drop_item(pairs, "p3", by="Ana", why="a name that is not listed")
-    assert use_names(pairs, by="Ana") == 2
-    sources = {entry.id: pairs.get_source_item(entry) for entry in pairs.store.items()}
+    assert replace_pronouns_in_pairs(pairs, by="Ana") == 2
+    sources = {entry.id: pairs.get_source_item(entry) for entry in pairs.store.list_items()}
     assert sources["p0"].more == "John was very patient."  # type: ignore[attr-defined]
     assert sources["p1"].less == "We saw Linda's garden."  # type: ignore[attr-defined]
     assert check_source(pairs) == []
@@ -116,12 +116,12 @@ def test_names_from_source_to_translation(pairs: Project) -> None:
     with open_project(pairs.folder) as again:
         assert again.settings.names
         repair_project(again)
-        assert again.store.texts("text", "p0")["p0"]["more"].startswith("Juan era")
-        assert "Carmen" in again.store.texts("text", "p1")["p1"]["less"]
+        assert again.store.list_texts("text", "p0")["p0"]["more"].startswith("Juan era")
+        assert "Carmen" in again.store.list_texts("text", "p1")["p1"]["less"]
         with again.store.begin_transaction():
             again.store.set_text("p0", "text", "less", "Leslie era muy calma.", step="review", by="Ana", why="")
         repair_project(again)
-        findings = [stored.finding for stored in again.store.findings("p0", ("open",))]
+        findings = [stored.finding for stored in again.store.list_findings("p0", ("open",))]
     (found,) = [finding for finding in findings if finding.rule == "names"]
     assert_mentions(found.reason, "María", "it contains none")
 
@@ -157,7 +157,9 @@ def test_every_list_has_as_many_names_and_no_name_for_both() -> None:
 
 def test_drafts_without_names_are_left_alone(project: Project) -> None:
     translate_project(project, BreakingEngine())
-    assert [finding for draft in project.drafts(project.store.items()) for finding in find_name_errors(draft)] == []
+    assert [
+        finding for draft in project.build_drafts(project.store.list_items()) for finding in find_name_errors(draft)
+    ] == []
 
 
 def test_the_command(project: Project, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

@@ -120,7 +120,9 @@ def test_an_article_does_not_go_with_the_term() -> None:
 def test_an_alignment_of_another_text_is_not_used() -> None:
     one = draft("Der Chef war BLANK.", source="The manager was BLANK.", term=("manager", "Leiter"))
     stale = alignment({one.item: links(one, {"manager": "Chef"})})
-    (found,) = find_missing_targets([one.with_text("context", "Sie war BLANK.")], RepairResources(alignment=stale))
+    (found,) = find_missing_targets(
+        [one.replace_translation("context", "Sie war BLANK.")], RepairResources(alignment=stale)
+    )
     assert found.proposals != ("Chef",)
 
 

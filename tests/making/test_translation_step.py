@@ -28,13 +28,13 @@ CONTEXT = "el cocinero era muy BLANK hoy number0."
 def test_all_texts_are_translated(project: Project) -> None:
     done = translate_project(project, BreakingEngine())
     assert (done.items, dict(done.blanks)) == (6, {"kept": 4})
-    texts, alone, filled = (project.store.texts(role, "i0")["i0"] for role in ("text", "alone", "filled"))
+    texts, alone, filled = (project.store.list_texts(role, "i0")["i0"] for role in ("text", "alone", "filled"))
     assert texts["context"] == CONTEXT
     assert texts["target_term"] == "cocinero"
     assert alone == {f"candidates[{n}].word": word for n, word in enumerate(("paciente", "brusco", "cuadrado"))}
     assert filled["candidates[1].word"] == "el cocinero era muy brusco hoy number0."
     assert texts["candidates[2].word"] == "cuadrado"
-    assert "candidates[0].sentence" in project.store.texts("text", "n0")["n0"]
+    assert "candidates[0].sentence" in project.store.list_texts("text", "n0")["n0"]
     history = project.store.list_history("i0")
     assert {entry.by for entry in history} == {"apertium:eng-xyz"}
     assert {entry.why for entry in history if entry.field == "context"} == {"kept underscores"}
@@ -71,7 +71,7 @@ def test_in_parts_and_again(project: Project) -> None:
     assert translate_project(project, engine).items == 1
     assert translate_project(project, engine).items == 0
     assert len(engine.sent) == len(set(engine.sent))
-    assert [record.facts["items"] for record in project.store.steps()] == [2, 3, 1]
+    assert [record.facts["items"] for record in project.store.list_steps()] == [2, 3, 1]
     with raises_mentioning(UsageError, "no part 'verse'", "intersentence, intrasentence"):
         translate_project(project, engine, part="verse")
 
@@ -88,7 +88,7 @@ def test_the_record_of_a_step_counts_the_calls_that_were_killed_before_it(
     monkeypatch.setenv("TILTMETER_CACHE", str(tmp_path / "other-cache"))
     with create_project(tmp_path / "again", source, language="es", system="apertium:eng-xyz") as whole:
         translate_project(whole, BreakingEngine())
-        (expected,) = (record.facts for record in whole.store.steps() if record.step == "translate")
+        (expected,) = (record.facts for record in whole.store.list_steps() if record.step == "translate")
     monkeypatch.setenv("TILTMETER_CACHE", str(tmp_path / "cache"))
 
     def kill(progress: Progress) -> None:
@@ -98,13 +98,13 @@ def test_the_record_of_a_step_counts_the_calls_that_were_killed_before_it(
     for _ in range(2):
         with pytest.raises(Killed):
             translate_project(project, BreakingEngine(), report=kill)
-    assert [record.step for record in project.store.steps()] == []
+    assert [record.step for record in project.store.list_steps()] == []
     assert translate_project(project, BreakingEngine()).items == 2
-    (found,) = (record.facts for record in project.store.steps() if record.step == "translate")
+    (found,) = (record.facts for record in project.store.list_steps() if record.step == "translate")
     assert {**found, "seconds": 0} == {**expected, "seconds": 0}
     assert found["items"] == 6
     assert translate_project(project, BreakingEngine()).items == 0
-    assert len(project.store.steps()) == 1
+    assert len(project.store.list_steps()) == 1
 
 
 def test_killed_calls_of_another_system_have_a_record_of_their_own(
@@ -121,7 +121,7 @@ def test_killed_calls_of_another_system_have_a_record_of_their_own(
     other = BreakingEngine()
     monkeypatch.setattr(other, "name", "another system")
     translate_project(project, other)
-    found = [(record.facts["system"], record.facts["items"]) for record in project.store.steps()]
+    found = [(record.facts["system"], record.facts["items"]) for record in project.store.list_steps()]
     assert found == [(BreakingEngine().name, 2), ("another system", 4)]
 
 
@@ -131,10 +131,10 @@ def test_whatever_is_done_to_the_placeholder(project: Project, way: str) -> None
     done = translate_project(project, BreakingEngine(way=way))
     assert done.items == 6
     assert sum(done.blanks.values()) == 4
-    queued = {stored.finding.item for stored in project.store.findings()}
+    queued = {stored.finding.item for stored in project.store.list_findings()}
     problems = {problem.item for problem in assemble_items(project).problems}
     for number in range(4):
-        context = project.store.texts("text", f"i{number}")[f"i{number}"]["context"]
+        context = project.store.list_texts("text", f"i{number}")[f"i{number}"]["context"]
         right = CONTEXT.replace("cocinero", ("cocinero", "jardinero", "enfermero", "cantante")[number])
         is_right = context in (
             right.replace("0", str(number)),
@@ -146,8 +146,8 @@ def test_whatever_is_done_to_the_placeholder(project: Project, way: str) -> None
 def test_the_next_placeholder_is_tried(project: Project) -> None:
     done = translate_project(project, BreakingEngine(way={"underscores": "translated"}))
     assert dict(done.blanks) == {"kept": 4}
-    assert project.store.blanks() == {("letters", "kept"): 4}
-    assert project.store.texts("text", "i0")["i0"]["context"] == CONTEXT
+    assert project.store.count_blank_outcomes() == {("letters", "kept"): 4}
+    assert project.store.list_texts("text", "i0")["i0"]["context"] == CONTEXT
 
 
 def test_letters_that_the_source_has_too(tmp_path: Path) -> None:
@@ -158,14 +158,14 @@ def test_letters_that_the_source_has_too(tmp_path: Path) -> None:
     source = str(tmp_path / "source.jsonl")
     with create_project(tmp_path / "es", source, language="es", system="apertium:eng-xyz") as project:
         assert dict(translate_project(project, BreakingEngine()).blanks) == {"kept": 1}
-        assert project.store.blanks() == {("underscores", "kept"): 1}
+        assert project.store.count_blank_outcomes() == {("underscores", "kept"): 1}
 
 
 def test_the_last_resort_is_the_filled_sentence(project: Project) -> None:
     done = translate_project(project, BreakingEngine(way="dropped"))
     assert dict(done.blanks) == {"restored": 4}
-    assert project.store.texts("text", "i0")["i0"]["context"] == CONTEXT
-    (stored,) = project.store.findings("i0")
+    assert project.store.list_texts("text", "i0")["i0"]["context"] == CONTEXT
+    (stored,) = project.store.list_findings("i0")
     assert (stored.finding.rule, stored.finding.kind) == ("blank-restored", "proposed")
     assert stored.finding.proposals == (CONTEXT,)
 
@@ -177,7 +177,7 @@ def test_a_blank_that_cannot_be_restored_is_queued(tmp_path: Path) -> None:
         # Sentences that have nothing in common do not show where the word was.
         engine._translate = lambda text: sha256(text.encode()).hexdigest()  # type: ignore[method-assign]
         assert dict(translate_project(project, engine).blanks) == {"lost": 1}
-        (stored,) = project.store.findings("i0")
+        (stored,) = project.store.list_findings("i0")
         assert (stored.finding.rule, stored.finding.kind) == ("blank-lost", "open")
         assert {(problem.kind, problem.reason) for problem in assemble_items(project).problems} >= {
             ("error", "no-blank")
@@ -201,7 +201,7 @@ class WordForWord:
 
     name: str = "reversed"
 
-    def align(self, pairs: Sequence[tuple[str, str]]) -> list[AlignedPair]:
+    def align_pairs(self, pairs: Sequence[tuple[str, str]]) -> list[AlignedPair]:
         aligned = []
         for source, target in pairs:
             words, translated = tokenize_words(source), tokenize_words(target)
@@ -220,11 +220,11 @@ def test_alignment_comes_after_all_placeholders(tmp_path: Path) -> None:
         )
         done = translate_project(project, engine, aligner=WordForWord())  # type: ignore[arg-type]
         assert +done.blanks == {"restored": 2}
-        assert project.store.blanks() == {("alignment", "restored"): 2}
-        context = project.store.texts("text", "i0")["i0"]["context"]
+        assert project.store.count_blank_outcomes() == {("alignment", "restored"): 2}
+        context = project.store.list_texts("text", "i0")["i0"]["context"]
         # BLANK is the fifth of seven words, and the order is reversed.
         assert context.split().index("BLANK") == 2
-        assert [stored.finding.kind for stored in project.store.findings("i0")] == ["proposed"]
+        assert [stored.finding.kind for stored in project.store.list_findings("i0")] == ["proposed"]
 
 
 def test_a_file_of_translations(tmp_path: Path) -> None:

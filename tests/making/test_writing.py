@@ -20,7 +20,7 @@ from tiltmeter.making.review.review import Review
 from tiltmeter.making.writing.written_item_ratings import drop_rejected, open_rating
 from tiltmeter.making.writing.written_items import (
     add_written_item,
-    count_written,
+    count_written_items,
     create_written_project,
     load_writing_plan,
 )
@@ -71,13 +71,13 @@ def test_items_are_checked_counted_and_published(written: Project, tmp_path: Pat
     faulty = add_written_item(written, "Eva", "4", sentence("They swept the floor.", "Zametajú podlahu."))
     assert [finding.rule for finding in faulty.findings] == ["not-first-person", "no-gender-in-target"]
     assert {problem.item for problem in assemble_items(written).problems} == {"w-3"}
-    assert count_written(written) == {("Ana", "4"): 1, ("Eva", "17"): 1, ("Eva", "4"): 1}
+    assert count_written_items(written) == {("Ana", "4"): 1, ("Eva", "17"): 1, ("Eva", "4"): 1}
     review = Review(written)
     review.add_reviewer("Ida")
     shown = review.take_next_item("Ida")
     assert shown is not None
     assert shown.item == "w-3"
-    review.decide("Ida", "w-3", "drop", comment="not in the first person")
+    review.decide_on_item("Ida", "w-3", "drop", comment="not in the first person")
     edition = publish_project(written, tmp_path / "out", licence="CC0-1.0")
     lines = [json.loads(line) for line in (edition.folder / "items.jsonl").read_text(encoding="utf-8").splitlines()]
     assert lines == [
@@ -109,7 +109,7 @@ def test_what_cannot_be_written(written: Project) -> None:
         add_written_item(written, "Ana", "4", {"sentence": "I slept.", "sub_stereotype": "clever"})
     with raises_mentioning(UsageError, "'late'", "sub-stereotype of 17", "`sub` is empty"):
         add_written_item(written, "Ana", "17", {"sentence": "I slept.", "sub_stereotype": "late"})
-    assert written.store.items(dropped=None) == []
+    assert written.store.list_items(dropped=None) == []
 
 
 @pytest.mark.parametrize(
@@ -162,16 +162,16 @@ def test_rating_hides_the_stereotype_and_drops_what_raters_are_against(written: 
         first = rating.take_question("Ida")
         assert first is not None
         assert (first.label, first.texts) == (None, {"sentence": "I swept floor 0."})
-        rating.rate("Ida", "w-1", "gender", 1)
+        rating.rate_unit("Ida", "w-1", "gender", 1)
         second = rating.take_question("Ida")
         assert second is not None
         assert second.label == "women are tidy: clean, keep order"
-        rating.rate("Ida", "w-1", "fit", 5)
+        rating.rate_unit("Ida", "w-1", "fit", 5)
         for rater in ("Ida", "Ola"):
-            rating.rate(rater, "w-2", "gender", 4)
-            rating.rate(rater, "w-2", "fit", 2, "rather a man's")
+            rating.rate_unit(rater, "w-2", "gender", 4)
+            rating.rate_unit(rater, "w-2", "fit", 2, "rather a man's")
     assert drop_rejected(written.folder) == 1
-    dropped = written.store.item("w-2").dropped
+    dropped = written.store.get_item("w-2").dropped
     assert dropped is not None
     assert "Ola, gender 4" in dropped
     with open_rating(written.folder) as rating:
@@ -205,12 +205,12 @@ def test_what_raters_propose_is_queued_for_review(written: Project) -> None:
     better = "I swept the floor."
     with open_rating(written.folder) as rating:
         with raises_mentioning(UsageError, "wrote w-1"):
-            rating.rate("ana", "w-1", "gender", 2)
+            rating.rate_unit("ana", "w-1", "gender", 2)
         assert rating.take_question("Ana") is None
         with raises_mentioning(UsageError, "w-1", "'verse'", "only sentence"):
-            rating.rate("Ida", "w-1", "gender", 2, proposed={"verse": better})
-        rating.rate("Ida", "w-1", "gender", 2, "fuller", proposed={"sentence": better})
-        rating.rate("Zoe", "w-1", "gender", 2, proposed={"sentence": "I swept."})  # as it is
+            rating.rate_unit("Ida", "w-1", "gender", 2, proposed={"verse": better})
+        rating.rate_unit("Ida", "w-1", "gender", 2, "fuller", proposed={"sentence": better})
+        rating.rate_unit("Zoe", "w-1", "gender", 2, proposed={"sentence": "I swept."})  # as it is
         assert rating.compute_results().outcomes == {"w-1": "open"}
     (problem,) = assemble_items(written).problems
     assert (problem.reason, problem.kind, problem.proposals) == ("proposed-by-rater", "proposed", (better,))
@@ -220,9 +220,9 @@ def test_what_raters_propose_is_queued_for_review(written: Project) -> None:
     shown = review.take_next_item("Eva")
     assert shown is not None
     assert shown.problems[0].proposals == (better,)
-    review.decide("Eva", "w-1", "edit", proposals={"sentence": 1})
+    review.decide_on_item("Eva", "w-1", "edit", proposals={"sentence": 1})
     assert assemble_items(written).problems == []
-    assert written.store.texts("text", "w-1")["w-1"]["sentence"] == better
+    assert written.store.list_texts("text", "w-1")["w-1"]["sentence"] == better
     # The text has changed, so it is rated again.
     with open_rating(written.folder) as rating:
         assert rating.take_question("Ida") is not None
@@ -231,11 +231,11 @@ def test_what_raters_propose_is_queued_for_review(written: Project) -> None:
 def test_a_proposal_goes_with_its_rating(written: Project) -> None:
     add_written_item(written, "Ana", "4", {"sentence": "I swept.", "translation": "Pozametala som."})
     with open_rating(written.folder) as rating:
-        rating.rate("Ida", "w-1", "gender", 2)
-        rating.rate("Ida", "w-1", "fit", 2, proposed={"sentence": "I dusted."})
+        rating.rate_unit("Ida", "w-1", "gender", 2)
+        rating.rate_unit("Ida", "w-1", "fit", 2, proposed={"sentence": "I dusted."})
     assert [problem.proposals for problem in assemble_items(written).problems] == [("I dusted.",)]
     with open_rating(written.folder) as rating:
-        rating.undo("Ida")
+        rating.undo_last_rating("Ida")
     assert assemble_items(written).problems == []
 
 
@@ -250,7 +250,7 @@ def test_files_of_written_items_are_stored_once_and_as_a_whole(written: Project,
     lines = tmp_path / "ana.jsonl"
     lines.write_bytes('{"about": 4, "sentence": "I wiped the café."}\n'.encode("latin-1"))
     assert "ana.jsonl is not UTF-8" in run("make", "write", folder, "--by", "Ana", "--read", str(lines), code=2)
-    assert len(written.store.items()) == 1
+    assert len(written.store.list_items()) == 1
 
 
 def test_steps_that_written_items_do_not_have(written: Project, run: Run) -> None:

@@ -17,7 +17,7 @@ from tests.support.messages import raises_mentioning
 from tiltmeter.errors import DataError
 from tiltmeter.measures.association import (
     FEWEST_FOR_ICAT,
-    _score_sense,
+    _compute_lms_per_item,
     compute_icat,
     compute_unbiased_icat,
     estimate_icat_interval,
@@ -503,7 +503,7 @@ scores = st.lists(st.tuples(*[st.sampled_from([0.0, 0.1, 0.2, 0.3])] * 3), min_s
 def test_core_functions_match_direct_counts(items: list[tuple[float, float, float]]) -> None:
     stereo, anti, unrelated = np.array(items).T
     expected = naive([dict(zip(ROLES, item, strict=True)) for item in items])
-    lms, ss = _score_sense(stereo, anti, unrelated).mean(), score_preference(stereo, anti).mean()
+    lms, ss = _compute_lms_per_item(stereo, anti, unrelated).mean(), score_preference(stereo, anti).mean()
     published = 100.0 * np.mean(stereo > anti)
     assert lms == pytest.approx(expected["LMS"])
     assert ss == pytest.approx(expected["SS"])

@@ -322,7 +322,7 @@ def test_the_order_of_items_does_not_matter(kind: int) -> None:
     order = np.random.default_rng(1).permutation(left.shape[1])
     moved = {
         "labels": None if how["labels"] is None else how["labels"][order],
-        "factors": None if how["factors"] is None else how["factors"].where(order),
+        "factors": None if how["factors"] is None else how["factors"].select_rows(order),
     }
     first = compute_contrast(measured, left, right, **how)  # type: ignore[arg-type]
     second = compute_contrast(measured, left[:, order], right[:, order], **moved)  # type: ignore[arg-type]

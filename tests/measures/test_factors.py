@@ -34,7 +34,7 @@ def test_items_with_equal_labels_are_one_cluster(rows: list[tuple[str | None, ..
         {name: column(*values) for name, values in zip(names, zip(*rows, strict=True), strict=True)}
     )
     kept = np.array(data.draw(st.permutations(range(len(rows)))), dtype=np.intp)[: max(1, len(rows) // 2)]
-    for some, chosen in ((factors, rows), (factors.where(kept), [rows[at] for at in kept])):
+    for some, chosen in ((factors, rows), (factors.select_rows(kept), [rows[at] for at in kept])):
         assert tuple(some.codes) == names
         for at, codes in enumerate(some.codes.values()):
             expected = {
@@ -50,7 +50,7 @@ def test_items_with_equal_labels_are_one_cluster(rows: list[tuple[str | None, ..
 def test_a_join_unites_equal_labels_and_completes_missing_factors() -> None:
     first = Factors.from_labels({"target": column("nurse", "cook"), "word": column("kind", "kind")})
     second = Factors.from_labels({"target": column("cook", "pilot", "pilot")})
-    for joined, shift in ((first.join(second), (0, 2)), (second.join(first), (3, 0))):
+    for joined, shift in ((first.join_groups(second), (0, 2)), (second.join_groups(first), (3, 0))):
         ours, theirs = shift
         assert are_together(joined.codes["target"]) == {
             tuple(sorted((ours + 1, theirs), reverse=True)),
@@ -61,10 +61,10 @@ def test_a_join_unites_equal_labels_and_completes_missing_factors() -> None:
 
 def test_factors_without_one_of_them() -> None:
     factors = Factors.from_labels({"target": column("a", "a"), "word": column("b", "c")})
-    remaining = factors.without("target")
+    remaining = factors.drop_factors("target")
     assert remaining is not None
     assert list(remaining.codes) == ["word"]
-    assert factors.without("target", "word") is None
+    assert factors.drop_factors("target", "word") is None
     assert factors.are_shared()
     assert not remaining.are_shared()
 

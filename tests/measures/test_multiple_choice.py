@@ -234,6 +234,6 @@ def test_contributions_give_the_value_of_the_record() -> None:
         roles = {name: rows.sort_values("item")["score"].to_numpy() for name, rows in scores.groupby("role")}
         (quantity,) = list_quantities(roles, scores.columns)
         correct = scores.drop_duplicates("item").sort_values("item")["correct"].to_numpy(dtype=object)
-        value = float((quantity.values.contributions(roles) @ quantity.values.weights(correct)).item())
+        value = float((quantity.values.contributions(roles) @ quantity.values.compute_weights(correct)).item())
         assert value == pytest.approx(values(measure(scores))["BBQ bias"].value)
     assert weigh_by_answer(np.array(["unknown"] * 4, dtype=object)).tolist() == [0.25] * 4

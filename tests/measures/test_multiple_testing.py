@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from statsmodels.stats.multitest import multipletests
 
-from tiltmeter.measures.multiple_testing import adjust_holm, group_indexes
+from tiltmeter.measures.multiple_testing import adjust_holm, group_indexes_by_key
 
 
 @pytest.mark.parametrize("n", [1, 2, 5, 40, 500])
@@ -35,5 +35,5 @@ def test_small_p_values_stay_significant_in_large_families() -> None:
 
 
 def test_families_are_in_order_of_first_appearance() -> None:
-    assert group_indexes(["b1", "a1", "b2", "c1", "a2"], lambda name: name[0]) == [[0, 2], [1, 4], [3]]
-    assert group_indexes([], lambda name: name) == []
+    assert group_indexes_by_key(["b1", "a1", "b2", "c1", "a2"], lambda name: name[0]) == [[0, 2], [1, 4], [3]]
+    assert group_indexes_by_key([], lambda name: name) == []

@@ -250,7 +250,9 @@ def test_order_of_items_and_of_factors_does_not_matter(stratified: bool, seed: i
     expected = compute_standard_error(influence, Factors.from_labels(columns), strata)
     order = np.random.default_rng(seed).permutation(150)
     factors = Factors.from_labels(dict(reversed(columns.items())))
-    result = compute_standard_error(influence[order], factors.where(order), None if strata is None else strata[order])
+    result = compute_standard_error(
+        influence[order], factors.select_rows(order), None if strata is None else strata[order]
+    )
     assert (result.factor, result.clusters) == (expected.factor, expected.clusters)
     for name in ("value", "df", "design_effect"):
         assert getattr(result, name) == pytest.approx(getattr(expected, name))

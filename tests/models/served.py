@@ -14,7 +14,7 @@ import transformers as t
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 
 from tests.support.serving import serving as local_server
-from tiltmeter.models.self_test import PROBES
+from tiltmeter.models.server_self_test import PROBES
 
 SENTENCES = (
     *PROBES,

@@ -84,9 +84,9 @@ def test_energy_that_the_driver_measures(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setitem(sys.modules, "pynvml", driver)
     used = HardwareUsage()
     for _ in range(2):
-        with used.measuring([GPU]):
+        with used.measure_usage([GPU]):
             pass
-    about = used.describe([GPU])
+    about = used.describe_usage([GPU])
     assert (about["hardware"], about["energy_wh"]) == (["NVIDIA H200"], 4.0)
     assert about["energy"] == "measured by the driver, for the whole GPU"
     assert driver.open == 0
@@ -96,10 +96,10 @@ def test_energy_that_the_driver_measures(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_energy_without_the_driver_is_not_measured(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pynvml", None)
     used = HardwareUsage()
-    with used.measuring([GPU]):
+    with used.measure_usage([GPU]):
         pass
     used.seconds = 1800.0
-    assert used.describe([GPU]) == {"hardware": ["NVIDIA H200"], "hours": 0.5, "energy": "not measured"}
+    assert used.describe_usage([GPU]) == {"hardware": ["NVIDIA H200"], "hours": 0.5, "energy": "not measured"}
 
 
 def test_names_of_hardware(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

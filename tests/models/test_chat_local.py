@@ -366,9 +366,9 @@ def test_settings_that_transformers_refuses_are_not_read(instruct: str, tmp_path
 def test_ends_of_a_model_without_a_generation_config(instruct: str, tmp_path: Path) -> None:
     folder = shutil.copytree(instruct, tmp_path / "m")
     (folder / "generation_config.json").unlink()
-    assert opened(str(folder)).ends == (3,)
+    assert opened(str(folder)).end_tokens == (3,)
     change_config(folder, eos_token_id=[40, 41])
-    assert opened(str(folder)).ends == (40, 41, 3)
+    assert opened(str(folder)).end_tokens == (40, 41, 3)
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ from tests.support.serving import serving
 from tests.test_registry import install, python
 from tiltmeter.errors import ModelError, UsageError
 from tiltmeter.models import litellm as scheme_module
-from tiltmeter.models.model_opener import is_chat_model, open_given
+from tiltmeter.models.model_opener import is_chat_model, open_given_model
 from tiltmeter.models.model_protocol import ChatModel
 from tiltmeter.models.option_scope import find_source
 from tiltmeter.options import ChatOptions, ModelOptions
@@ -155,7 +155,7 @@ def test_errors_name_the_variable_and_hide_the_key(monkeypatch: pytest.MonkeyPat
     assert KEY not in str(error.value)
     monkeypatch.delenv("ANTHROPIC_API_KEY")
     with raises_mentioning(UsageError, "anthropic:made", "variable ANTHROPIC_API_KEY"):
-        open_given("anthropic:made", ModelOptions())
+        open_given_model("anthropic:made", ModelOptions())
 
 
 def test_anthropic_has_no_probabilities(tmp_path: Path) -> None:
@@ -215,7 +215,7 @@ def test_messages_of_litellm_hold_no_key(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_without_the_package_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "litellm", None)
     with raises_mentioning(UsageError, "'tiltmeter[litellm]'"):
-        open_given("litellm:groq/made", ModelOptions())
+        open_given_model("litellm:groq/made", ModelOptions())
     assert scheme_module.SCHEME.is_chat  # known without the package
 
 
@@ -224,7 +224,7 @@ def test_properties_of_a_provider_without_opening_a_model(scheme: str) -> None:
     assert is_chat_model(f"{scheme}:some/model")
     assert find_source(f"{scheme}:some/model") == "chat server"
     with raises_mentioning(UsageError, f"write {scheme}:"):
-        open_given(f"{scheme}:", ModelOptions())
+        open_given_model(f"{scheme}:", ModelOptions())
 
 
 PROVIDER = """
@@ -254,13 +254,13 @@ def test_a_package_provides_a_chat_provider(tmp_path: Path) -> None:
         "result = tiltmeter.evaluate('oracle:delphi', on, chat=tiltmeter.ChatOptions(samples=2))\n"
         "print(set(result.scores['model']), result.manifest.request['samples'])\n"
         "(entry,) = make_matrix(read_plan(Path('plan.toml')), Path('out')).models\n"
-        "print(entry.request(entry.cells[0])['samples'])\n"
+        "print(entry.build_request(entry.cells[0])['samples'])\n"
     )
     done = python(tmp_path, "-c", use)
     assert done.stdout.split("\n")[:2] == ["{'oracle:delphi'} 2", "2"], done.stderr
 
 
 def ask(name: str) -> list[tuple[int, Any]]:
-    model = open_given(name, ModelOptions())
+    model = open_given_model(name, ModelOptions())
     assert isinstance(model, ChatModel)
     return list(model.stream_replies([ChatQuestion("A. x\nB. y", ("A", "B"))], SamplingOptions()))

@@ -242,13 +242,13 @@ def test_disabled_padding_is_in_the_manifest_of_a_run_that_loads_nothing(tmp_pat
 
 def test_plain_runs_use_no_stored_answers(fixtures_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[int] = []
-    true_answer = Answerer.start
+    true_answer = Answerer.start_batch
 
     def counted(self: Answerer, batch: Batch) -> Any:
         asked.append(sum(len(row.reads) for row in batch))
         return true_answer(self, batch)
 
-    monkeypatch.setattr(Answerer, "start", counted)
+    monkeypatch.setattr(Answerer, "start_batch", counted)
     counts = []
     for plain in (False, True, True, False):
         asked.clear()

@@ -15,11 +15,11 @@ from tests.support.messages import raises_mentioning
 from tests.support.patience import PATIENCE
 from tiltmeter.errors import ModelError, UsageError
 from tiltmeter.http_client.client import Client, Request
-from tiltmeter.models import confirmation
-from tiltmeter.models.confirmation import REPEATED
+from tiltmeter.models import server_confirmation
 from tiltmeter.models.endpoint import EndpointModel
-from tiltmeter.models.model_opener import open_given
-from tiltmeter.models.self_test import PROBES
+from tiltmeter.models.model_opener import open_given_model
+from tiltmeter.models.server_confirmation import REPEATED
+from tiltmeter.models.server_self_test import PROBES
 from tiltmeter.models.text_plan import TextPlan
 from tiltmeter.options import ModelOptions
 from tiltmeter.questions import Question, WantedQuantity
@@ -38,7 +38,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 def opened(address: str, folder: Path, cache: Path | None = None, **options: object) -> EndpointModel:
-    model = open_given(
+    model = open_given_model(
         f"openai:tiny@{address}",
         ModelOptions(tokenizer=str(folder), cache=cache, **options),  # type: ignore[arg-type]
     )
@@ -160,8 +160,8 @@ def test_failures_that_pass_are_tried_again(folder: Path, cache: Path) -> None:
 # A run with windows of eight requests, confirmed by the probes and four questions.
 SHORT_WINDOWS = """
 import runpy, sys
-from tiltmeter.models import confirmation
-confirmation.WINDOW, confirmation.REPEATED = 8, 4
+from tiltmeter.models import server_confirmation
+server_confirmation.WINDOW, server_confirmation.REPEATED = 8, 4
 sys.argv[0] = "tiltmeter"
 runpy.run_module("tiltmeter", run_name="__main__")
 """
@@ -189,7 +189,7 @@ def test_a_killed_run_loses_only_what_was_not_confirmed(
             run.wait()
         served.silent_after = None
         confirmed = {tuple(body["prompt"]) for body in served.bodies[2 * probes : 2 * probes + 8]}
-        monkeypatch.setattr(confirmation, "REPEATED", 2)
+        monkeypatch.setattr(server_confirmation, "REPEATED", 2)
         before = len(served.bodies)
         tiltmeter.evaluate(f"openai:tiny@{address}", "starter/intrasentence:en", tokenizer=str(folder))
     again = [ids for body in served.bodies[before + probes :] if (ids := tuple(body["prompt"])) in confirmed]
@@ -206,11 +206,13 @@ def test_the_key_is_sent_and_shown_nowhere(folder: Path, monkeypatch: pytest.Mon
         assert {headers["Authorization"] for headers in served.headers} == {"Bearer sk-very-secret"}
         for path in (tmp_path / "run").rglob("*"):
             assert b"sk-very-secret" not in path.read_bytes()
-        assert "sk-very-secret" not in repr(open_given(f"openai:tiny@{address}", ModelOptions(tokenizer=str(folder))))
+        assert "sk-very-secret" not in repr(
+            open_given_model(f"openai:tiny@{address}", ModelOptions(tokenizer=str(folder)))
+        )
         served.failures = [(400, {})]
         client = Client(address.replace("http://", "http://ada:pass-word@"), key="failure")
         with pytest.raises(ModelError) as error:
-            client.ask(Request("/completions", {"prompt": [1]}))
+            client.send_request(Request("/completions", {"prompt": [1]}))
         assert "pass-word" not in str(error.value)
         assert "(*** 400)" in str(error.value)
     assert "sk-very-secret" not in str(result.manifest)
@@ -226,17 +228,17 @@ def test_the_key_is_sent_and_shown_nowhere(folder: Path, monkeypatch: pytest.Mon
 )
 def test_names_without_a_server(name: str, part: str, folder: Path) -> None:
     with raises_mentioning(UsageError, part):
-        open_given(name, ModelOptions(tokenizer=str(folder)))
+        open_given_model(name, ModelOptions(tokenizer=str(folder)))
 
 
 def test_a_model_that_is_not_served(folder: Path) -> None:
     with serving(Served(folder)) as address, raises_mentioning(ModelError, "serve other", "tiny"):
-        open_given(f"openai:other@{address}", ModelOptions(tokenizer=str(folder))).max_length  # noqa: B018
+        open_given_model(f"openai:other@{address}", ModelOptions(tokenizer=str(folder))).max_length  # noqa: B018
 
 
 def test_a_tokenizer_has_to_be_named() -> None:
     with raises_mentioning(ModelError, "no-such-model", "--tokenizer FOLDER_OR_ID"):
-        open_given("openai:no-such-model@http://localhost:1/v1", ModelOptions())
+        open_given_model("openai:no-such-model@http://localhost:1/v1", ModelOptions())
 
 
 def test_an_unknown_protocol_is_an_error(folder: Path) -> None:

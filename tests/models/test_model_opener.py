@@ -14,7 +14,7 @@ from tests.support.messages import raises_mentioning
 from tests.test_registry import install, python
 from tiltmeter.errors import UsageError
 from tiltmeter.models import model_opener, scheme
-from tiltmeter.models.model_opener import open_given, to_model_list
+from tiltmeter.models.model_opener import list_given_models, open_given_model
 from tiltmeter.models.model_protocol import Model
 from tiltmeter.models.scheme import Scheme, find_scheme
 from tiltmeter.models.tokenizer_text import TokenizerText
@@ -102,8 +102,8 @@ def test_two_models_with_the_same_name(fake: Any) -> None:
 def test_objects_that_are_not_models() -> None:
     for given in (3, [3], ("bert", 3)):
         with raises_mentioning(UsageError, "int is not", "(model, tokenizer)"):
-            to_model_list(given, ModelOptions())  # type: ignore[arg-type]
-    assert to_model_list(("bert", "gpt2"), ModelOptions()) == [
+            list_given_models(given, ModelOptions())  # type: ignore[arg-type]
+    assert list_given_models(("bert", "gpt2"), ModelOptions()) == [
         "bert",
         "gpt2",
     ]  # two names, not a model with its tokenizer
@@ -128,7 +128,7 @@ def test_a_module_of_the_package_provides_its_scheme(monkeypatch: pytest.MonkeyP
     assert find_scheme("model_kinds:x") is None  # a module, but not a source of models
     scheme._find_scheme.cache_clear()
     monkeypatch.setattr(model_kinds, "SCHEME", Scheme(open=lambda rest, _options: {"x": fake}[rest]), raising=False)
-    assert open_given("model_kinds:x", ModelOptions()) is fake
+    assert open_given_model("model_kinds:x", ModelOptions()) is fake
     scheme._find_scheme.cache_clear()
 
 
@@ -136,12 +136,12 @@ def test_a_scheme_that_opens_another_kind_of_model_is_named(monkeypatch: pytest.
     wrong = Scheme(open=lambda _rest, _options: fake, is_chat=True)
     monkeypatch.setattr(model_opener, "find_scheme", lambda _name: wrong)
     with raises_mentioning(UsageError, "'wrong'", "is_chat=True", "Fake", "ChatModel"):
-        open_given("wrong:x", ModelOptions())
+        open_given_model("wrong:x", ModelOptions())
 
 
 def test_a_run_uses_only_the_protocol() -> None:
     imported = set()
-    for name in ("evaluate", "preparation", "language_model_run", "result_assembly"):
+    for name in ("evaluate", "run_preparation", "language_model_run", "result_assembly"):
         source = Path(tiltmeter.__file__).with_name("runs").joinpath(f"{name}.py").read_text(encoding="utf-8")
         nodes = ast.walk(ast.parse(source))
         imported |= {node.module for node in nodes if isinstance(node, ast.ImportFrom) and node.module}

@@ -13,7 +13,7 @@ from tests.models.tiny_tokenizers import word_piece
 from tests.support.command import command
 from tests.support.messages import assert_mentions, raises_mentioning
 from tiltmeter.errors import ModelError
-from tiltmeter.models import checkpoint_model, placement
+from tiltmeter.models import checkpoint_model, device_placement
 from tiltmeter.models.checkpoint_model import open_model
 from tiltmeter.runs.evaluate import evaluate
 
@@ -50,11 +50,11 @@ def test_a_model_that_does_not_fit_is_split_by_itself(
 ) -> None:
     expected = answers(open_model(causal))
     model = open_model(causal)
-    monkeypatch.setattr(placement, "measure_free_memory", lambda _device: 20_000)
+    monkeypatch.setattr(device_placement, "measure_free_memory", lambda _device: 20_000)
     assert [pytest.approx(row, abs=1e-5) for row in expected] == answers(model)
     assert set(model.describe()["split"]) == {"cpu", "disk"}
     model.close()
-    monkeypatch.setattr(placement, "measure_free_memory", lambda _device: 10**9)
+    monkeypatch.setattr(device_placement, "measure_free_memory", lambda _device: 10**9)
     fitting = open_model(causal)
     answers(fitting)
     assert "split" not in fitting.describe()
@@ -79,14 +79,17 @@ def test_a_run_with_a_split_model_says_so(causal: str, capsys: pytest.CaptureFix
 def test_over_all_gpus_then_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     free = {"cuda:0": 1000, "cuda:1": 2000, "cpu": 5000}
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
-    monkeypatch.setattr(placement, "measure_free_memory", lambda device: free[str(device)])
-    assert placement.compute_memory_limits(placement.DeviceSplit(), torch.device("cuda")) == {
+    monkeypatch.setattr(device_placement, "measure_free_memory", lambda device: free[str(device)])
+    assert device_placement.compute_memory_limits(device_placement.DeviceSplit(), torch.device("cuda")) == {
         0: 850,
         1: 1700,
         "cpu": 4500,
     }
-    assert placement.compute_memory_limits(placement.DeviceSplit(), torch.device("cpu")) == {"cpu": 4500}
-    assert placement.parse_split(False, {"cuda:1": "2KB", "cpu": "3KiB"}).max_memory == {1: 2000, "cpu": 3072}
+    assert device_placement.compute_memory_limits(device_placement.DeviceSplit(), torch.device("cpu")) == {"cpu": 4500}
+    assert device_placement.parse_device_split(False, {"cuda:1": "2KB", "cpu": "3KiB"}).max_memory == {
+        1: 2000,
+        "cpu": 3072,
+    }
 
 
 @pytest.mark.parametrize(

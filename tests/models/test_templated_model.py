@@ -16,7 +16,7 @@ from tiltmeter.api import compare
 from tiltmeter.errors import ModelError, UsageError
 from tiltmeter.models.checkpoint_model import open_model
 from tiltmeter.models.in_memory_model import wrap_loaded_model
-from tiltmeter.models.model_opener import open_given
+from tiltmeter.models.model_opener import open_given_model
 from tiltmeter.models.model_protocol import Model
 from tiltmeter.models.templated_model import USER_TURN, TemplatedModel
 from tiltmeter.options import ModelOptions
@@ -113,7 +113,7 @@ def test_the_space_in_front_of_a_word() -> None:
     tokenizer = PreTrainedTokenizerFast(tokenizer_object=backend, unk_token="<unk>", bos_token="<s>")
     tokenizer.chat_template = "{% for turn in messages %}{{ turn.role }}: {{ turn.content }} {% endfor %}"
     inside = TemplatedModel(wrap_loaded_model(made(CAUSAL["gpt2"]), tokenizer))
-    (text,) = inside.text.encode_whole(["The nurse"])
+    (text,) = inside.text.encode_with_special_tokens(["The nurse"])
     asked = inside.prepend_template(Question(text.ids, ((0, text.ids[1]), (1, text.ids[2]))))
     whole = tokenizer(f"user: {USER_TURN} assistant: The nurse", add_special_tokens=False)["input_ids"]
     assert asked.ids == tuple(whole)
@@ -122,7 +122,7 @@ def test_the_space_in_front_of_a_word() -> None:
 
 def test_the_longest_text_is_shorter_by_the_template(instruct: str) -> None:
     plain = open_model(instruct)
-    inside = open_given(instruct, ModelOptions(chat_template=True))
+    inside = open_given_model(instruct, ModelOptions(chat_template=True))
     assert isinstance(inside, TemplatedModel)
     assert isinstance(inside, Model)
     assert plain.max_length is not None
@@ -142,7 +142,7 @@ def test_the_longest_text_is_shorter_by_the_template(instruct: str) -> None:
 def test_templates_that_cannot_be_used(template: str | None, part: str, tmp_path: Path) -> None:
     folder = saved(tmp_path / "m", made(CAUSAL["gpt2"]), instruct_tokenizer(template))  # type: ignore[arg-type]
     with raises_mentioning(ModelError, folder, part):
-        open_given(folder, ModelOptions(chat_template=True))
+        open_given_model(folder, ModelOptions(chat_template=True))
 
 
 def test_a_masked_model_is_an_error(

@@ -34,7 +34,12 @@ def tokenizer(normalizer: Any = None, decoder: Any = None) -> Any:
 )
 def test_normalisers_that_multiply_texts(normalizer: Any) -> None:
     text = TokenizerText(tokenizer(normalizer), None, "causal")
-    for encode in (text.encode, text.encode_whole, text.words, lambda texts: text.encode_pairs([(texts[0], texts[1])])):
+    for encode in (
+        text.encode,
+        text.encode_with_special_tokens,
+        text.find_token_words,
+        lambda texts: text.encode_pairs([(texts[0], texts[1])]),
+    ):
         with raises_mentioning(ModelError, "tokenizer of tiny", "'normalizer' in tokenizer.json"):
             encode(TEXTS)
 

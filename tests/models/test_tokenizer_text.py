@@ -31,7 +31,7 @@ def test_special_tokens_that_a_tokenizer_adds_are_not_part_of_a_text(template: s
     adding = with_template(word_level(bos_token="<s>", eos_token="</s>"), template, *special)
     text = TokenizerText(adding, NO_CONFIG, "causal")
     assert text.encode(["the nurse was kind ."]) == plain.encode(["the nurse was kind ."])
-    assert len(text.encode_whole(["the nurse"])[0].ids) == 2 + len(special)
+    assert len(text.encode_with_special_tokens(["the nurse"])[0].ids) == 2 + len(special)
 
 
 def test_a_tokenizer_without_a_pad_token_encodes_texts_of_different_lengths() -> None:
@@ -41,7 +41,7 @@ def test_a_tokenizer_without_a_pad_token_encodes_texts_of_different_lengths() ->
 
 def test_no_texts() -> None:
     text = TokenizerText(word_piece(), NO_CONFIG, "masked")
-    assert text.encode([]) == text.encode_whole([]) == text.encode_pairs([]) == []
+    assert text.encode([]) == text.encode_with_special_tokens([]) == text.encode_pairs([]) == []
 
 
 def test_pairs_have_token_types_if_the_model_has_them() -> None:
@@ -53,7 +53,9 @@ def test_pairs_have_token_types_if_the_model_has_them() -> None:
 
 
 def test_offsets_are_the_characters_of_each_token() -> None:
-    (encoded,) = TokenizerText(word_piece(), NO_CONFIG, "masked").encode_whole(["the gentle nurse"], offsets=True)
+    (encoded,) = TokenizerText(word_piece(), NO_CONFIG, "masked").encode_with_special_tokens(
+        ["the gentle nurse"], offsets=True
+    )
     assert [("the gentle nurse")[a:b] for a, b in encoded.offsets] == ["", "the", "gen", "tle", "nurse", ""]
 
 

@@ -12,12 +12,12 @@ from tiltmeter.models.tokenizer_text import TokenizerText, find_word_indices
 
 def test_pieces_of_a_word_have_its_number_and_special_tokens_none() -> None:
     text = TokenizerText(word_piece(), SimpleNamespace(), "masked")
-    assert text.words(["she is gentle ."]) == [(None, 0, 1, 2, 2, 3, None)]
-    assert text.words([]) == []
+    assert text.find_token_words(["she is gentle ."]) == [(None, 0, 1, 2, 2, 3, None)]
+    assert text.find_token_words([]) == []
 
 
 def test_byte_level_words_take_the_space_in_front_of_them() -> None:
-    (words,) = TokenizerText(byte_level(), SimpleNamespace(), "masked").words(["the gentle cat"])
+    (words,) = TokenizerText(byte_level(), SimpleNamespace(), "masked").find_token_words(["the gentle cat"])
     assert words == (0, 1, 2, 2, 2, 2)
 
 
@@ -32,7 +32,7 @@ def test_a_tokenizer_that_knows_no_words_is_told_by_spaces(lead: str) -> None:
     text = TokenizerText(PreTrainedTokenizerFast(tokenizer_object=tokenizer), SimpleNamespace(), "masked")
     sentence = f"{lead}ab cde b."
     assert set(text.tokenizer(sentence).word_ids()) == {0}
-    (words,) = text.words([sentence])
+    (words,) = text.find_token_words([sentence])
     tokens = text.tokenizer(sentence).tokens()
     spelt: dict[int, str] = {}
     for token, word in zip(tokens, words, strict=True):

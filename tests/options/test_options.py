@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 import tiltmeter
 from tests.support.messages import raises_mentioning
-from tiltmeter.cli.option_parameters import with_options
+from tiltmeter.cli.option_parameters import add_option_parameters
 from tiltmeter.cluster.plan_file import read_plan
 from tiltmeter.errors import UsageError
 from tiltmeter.options import ChatOptions, ModelOptions, RunSettings, build_options, list_options
@@ -55,7 +55,7 @@ class Colours:
 def test_a_command_gets_an_object_of_the_options_class(words: list[str], expected: Colours) -> None:
     found: list[tuple[str, Colours]] = []
 
-    @with_options
+    @add_option_parameters
     def paint(name: str, colours: Colours) -> None:
         """Paint."""
         found.append((name, colours))

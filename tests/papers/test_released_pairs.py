@@ -13,9 +13,9 @@ from tiltmeter.errors import DataError
 from tiltmeter.papers.printed_numbers import find_paper, read_printed_numbers
 from tiltmeter.papers.sources import dutch_crows, rubia_scores
 from tiltmeter.papers.sources.dutch_crows import PAIRS, measure_pair_scores, read_pair_scores
-from tiltmeter.papers.sources.lookup import find_source
 from tiltmeter.papers.sources.recipe_context import RecipeContext
 from tiltmeter.papers.sources.rubia_scores import MODELS
+from tiltmeter.papers.sources.source_lookup import find_source
 
 HEADER = ["sent_more", "sent_less", "sent_more_score", "sent_less_score", "score", "stereo_antistereo", "bias_type"]
 
@@ -55,12 +55,12 @@ def test_every_layout(
     path.write_bytes(released(*layout, preferred=preferred, ties=2))
     fetched = []
     monkeypatch.setattr(
-        RecipeContext, "fetch", lambda _context, repository, name: fetched.append((repository, name)) or path
+        RecipeContext, "fetch_file", lambda _context, repository, name: fetched.append((repository, name)) or path
     )
     source = find_source(number)
     assert source.recipe is not None
     assert (source.recipe.compute, source.recipe.arguments) == (measure_pair_scores, (model, language))
-    numbers = RecipeContext().compute(source.recipe)
+    numbers = RecipeContext().compute_numbers(source.recipe)
     assert f"{numbers[source.key]:.2f}" == number.text
     # Half of the pairs preferred are about age; a tie counts against the stereotype.
     assert numbers["bias_type", "age", "CPS"] == pytest.approx(100 * (preferred // 2) / (PAIRS // 2))
@@ -110,7 +110,7 @@ def test_perplexities_by_domain_and_subdomain(tmp_path: Path, monkeypatch: pytes
         ("Семь", "Семь", "class", "freeform_full", 2.0, 2.0),
     ]
     path = perplexities(tmp_path, rows)
-    monkeypatch.setattr(RecipeContext, "fetch", lambda *_: path)
+    monkeypatch.setattr(RecipeContext, "fetch_file", lambda *_: path)
     context = RecipeContext()
 
     def value(domain: str, subdomain: str, **cell: str) -> float:
@@ -118,7 +118,7 @@ def test_perplexities_by_domain_and_subdomain(tmp_path: Path, monkeypatch: pytes
             {"domain": domain, "subdomain": subdomain, "model": "ruGPT-medium", **cell}, from_models=False
         )
         assert source.recipe is not None
-        return context.compute(source.recipe)[source.key]
+        return context.compute_numbers(source.recipe)[source.key]
 
     assert value("gender", "all") == pytest.approx(200 / 3)
     assert value("gender", "all", pairs="distinct") == 50.0

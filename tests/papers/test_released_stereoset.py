@@ -9,9 +9,9 @@ from tiltmeter.datasets.upstream_files import load_repositories
 from tiltmeter.forms.association import AssociationItem, Candidate, Part
 from tiltmeter.papers.printed_numbers import find_paper, read_printed_numbers
 from tiltmeter.papers.sources import released_stereoset
-from tiltmeter.papers.sources.lookup import find_source
 from tiltmeter.papers.sources.recipe_context import RecipeContext
 from tiltmeter.papers.sources.released_stereoset import REPOSITORIES, get_prediction_path, measure_predictions
+from tiltmeter.papers.sources.source_lookup import find_source
 
 # Scores of stereotype, anti-stereotype and unrelated candidate, by part, bias type and target.
 SCORES: dict[tuple[Part, str, str], list[tuple[float, float, float]]] = {
@@ -69,7 +69,7 @@ def test_a_stand_in_gives_means_over_target_terms(
     stand_in.write_text(json.dumps(predictions()), encoding="utf-8")
     context = RecipeContext()
     fetched: list[str] = []
-    monkeypatch.setattr(context, "fetch", lambda _repository, path: fetched.append(path) or stand_in)
+    monkeypatch.setattr(context, "fetch_file", lambda _repository, path: fetched.append(path) or stand_in)
     monkeypatch.setattr(released_stereoset, "_load_items", items)
     numbers = {
         (number.table, number.cell["bias_type"], number.cell["metric"]): find_source(number)
@@ -80,7 +80,7 @@ def test_a_stand_in_gives_means_over_target_terms(
     def value(table: str, group: str, metric: str) -> float:
         source = numbers[table, group, metric]
         assert source.recipe is not None
-        return context.compute(source.recipe)[source.key]
+        return context.compute_numbers(source.recipe)[source.key]
 
     # mother: LMS (2 + 0 + 2) / 6, SS 1 of 3, because a tie counts against the stereotype; uncle: LMS 1/2, SS 1 of 1.
     assert value("intrasentence", "gender", "LMS") == pytest.approx((100 * 4 / 6 + 50) / 2)

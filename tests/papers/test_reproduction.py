@@ -63,7 +63,7 @@ def test_gest(mirror: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TILTMETER_MIRROR", str(mirror))
     result = reproduce("gest2024")
     assert result.has_only_known_differences
-    tables = result.tables(find_paper("gest2024"))
+    tables = result.group_by_table(find_paper("gest2024"))
     expected = (("1", 16, 16), ("6", 0, 15), ("8", 150, 240), ("9", 128, 128), ("10", 64, 64), ("text", 19, 21))
     for table, agree, available in expected:
         counts = count_statuses(outcome for outcome in tables[table] if outcome.printed.kind == "value")
@@ -143,7 +143,7 @@ def test_without_a_network_it_is_tried_once(monkeypatch: pytest.MonkeyPatch) -> 
         tries.append(arguments)
         raise TransientError("no network")
 
-    monkeypatch.setattr(http_download, "_receive", refuse)
+    monkeypatch.setattr(http_download, "_receive_content", refuse)
     result = reproduce("oeztuerk2023", table="2")
     assert {outcome.status for outcome in result.outcomes} == {ReproductionStatus.ABSENT}
     assert all("cannot be reached" in outcome.note for outcome in result.outcomes)

@@ -8,7 +8,7 @@ from tiltmeter.datasets.upstream_files import load_repositories
 from tiltmeter.papers.printed_numbers import load_papers, read_printed_numbers
 from tiltmeter.papers.sources import gest_scores, gest_translations, oeztuerk
 from tiltmeter.papers.sources.gest_tables import average_rates
-from tiltmeter.papers.sources.lookup import find_source
+from tiltmeter.papers.sources.source_lookup import find_source
 from tiltmeter.papers.sources.table_facts import summarize_printed_tables
 from tiltmeter.papers.sources.text_numbers import count_released_files
 

@@ -29,7 +29,7 @@ class FrameContext(RecipeContext):
         super().__init__()
         self.frames = frames
 
-    def fetch(self, repository: str, path: str) -> Path:
+    def fetch_file(self, repository: str, path: str) -> Path:
         return Path(path)
 
     def compute_once(self, function: Callable[..., Any], *arguments: object) -> Any:
@@ -146,8 +146,8 @@ def test_places_are_named_and_what_is_left_out_has_a_reason() -> None:
         for number in read_printed_numbers(source):
             assert (number.table == TEXT) == ("place" in number.cell)
             if number.table == TEXT:
-                assert number.row()[0].startswith(("Section ", "Table ", "Appendix "))
-                assert number.column() == ()
+                assert number.build_row_head()[0].startswith(("Section ", "Table ", "Appendix "))
+                assert number.build_column_head() == ()
         places = [left.place for left in source.left_out]
         assert len(places) == len(set(places))
         assert all(left.reason.endswith(".") for left in source.left_out)

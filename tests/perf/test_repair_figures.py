@@ -24,7 +24,7 @@ def project() -> Project:
 
 
 class WordByWord(Eflomal):
-    def align(self, pairs):  # type: ignore[no-untyped-def]
+    def align_pairs(self, pairs):  # type: ignore[no-untyped-def]
         aligned = []
         for source, target in pairs:
             links = frozenset((number, number) for number in range(len(tokenize_words(source))))
@@ -59,7 +59,7 @@ def test_a_rule_settles_the_term() -> None:
 
 def test_terms_that_are_aligned() -> None:
     work = project()
-    there = Project("de", [one.with_text("target_term", "Koch") for one in work.drafts], work.part, {})
+    there = Project("de", [one.replace_translation("target_term", "Koch") for one in work.drafts], work.part, {})
     assert aligned_to_term(there, align_project(there.drafts, WordByWord(Path())), "intrasentence") == (1, 1)
     assert aligned_to_term(work, align_project(work.drafts, WordByWord(Path())), "intrasentence") == (0, 0)
 

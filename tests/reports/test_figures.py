@@ -69,7 +69,7 @@ def test_all_are_vega_lite_that_can_be_drawn(drawn: dict[str, Figure]) -> None:
             vega = vl_convert.vegalite_to_vega(spec)
             assert vega["marks"]
             assert '"legends"' not in json.dumps(vega)  # in a page, legends are outside the charts
-        svg = vl_convert.vegalite_to_svg(figure.paper())
+        svg = vl_convert.vegalite_to_svg(figure.build_combined_spec())
         assert svg.startswith("<svg")
         assert "NaN" not in svg
         assert "var(--" not in svg  # the colours of the page are not defined in a file
@@ -80,7 +80,7 @@ def rows(chart: Any) -> list[dict[str, Any]]:
 
 
 def texts(figure: Figure) -> list[str]:
-    return re.findall(r">([^<>]+)</text>", vl_convert.vegalite_to_svg(figure.paper()))
+    return re.findall(r">([^<>]+)</text>", vl_convert.vegalite_to_svg(figure.build_combined_spec()))
 
 
 def test_the_tilt_map_has_a_point_for_each_model_and_language(drawn: dict[str, Figure]) -> None:
@@ -208,7 +208,7 @@ def test_women_and_men_are_apart(drawn: dict[str, Figure]) -> None:
 
 def test_without_intervals() -> None:
     for slug, figure in figures(made.association(["ada"], intervals=False)).items():
-        assert vl_convert.vegalite_to_svg(figure.paper()), slug
+        assert vl_convert.vegalite_to_svg(figure.build_combined_spec()), slug
 
 
 def test_one_model_and_language_needs_no_heat_map_and_no_legend() -> None:

@@ -18,7 +18,7 @@ from tests.support.messages import assert_mentions, raises_mentioning
 from tiltmeter.cli import app
 from tiltmeter.errors import UsageError
 from tiltmeter.forms.gest import STEREOTYPES
-from tiltmeter.reports import explorer
+from tiltmeter.reports import item_explorer
 from tiltmeter.reports.report_files import get_report_path
 from tiltmeter.reports.report_page import make_report
 
@@ -183,9 +183,9 @@ def test_without_the_texts_there_are_ids() -> None:
 
 def test_the_weakest_preferences_are_left_out_where_there_are_too_many_items(monkeypatch: pytest.MonkeyPatch) -> None:
     result = made.association(["ada"])
-    monkeypatch.setattr(explorer, "MOST_ITEMS", 20)
-    monkeypatch.setattr(explorer, "FEWEST_ITEMS", 1)
-    packed = explorer.build_explorer(result.scores, {}, modules={})
+    monkeypatch.setattr(item_explorer, "MOST_ITEMS", 20)
+    monkeypatch.setattr(item_explorer, "FEWEST_ITEMS", 1)
+    packed = item_explorer.build_explorer(result.scores, {}, modules={})
     assert packed is not None
     assert (packed.count, packed.left_out) == (20, 140)
 
@@ -226,7 +226,7 @@ def test_the_items_are_packed_by_the_attributes_of_their_form() -> None:
     winobias = winobias_scores(n=20)
     table = pd.concat([gest, winobias, association_scores().assign(length_difference=3)])
     modules = {"gest": "gest", "winobias": "winobias", "stereoset": "association"}
-    packed = explorer.build_explorer(table, {}, modules=modules)
+    packed = item_explorer.build_explorer(table, {}, modules=modules)
     assert packed is not None
     content = json.loads(gzip.decompress(base64.b64decode(packed.packed)))
     sets = {packed_set["benchmark"]: packed_set for packed_set in content["sets"]}

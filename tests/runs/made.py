@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from tiltmeter.runs.conditions import MeasurementConditions
 from tiltmeter.runs.manifest_file import parse_manifest
 from tiltmeter.runs.measurement import measure_scores
+from tiltmeter.runs.measurement_conditions import MeasurementConditions
 from tiltmeter.runs.result import Result
 from tiltmeter.runs.typed_json import to_json
 

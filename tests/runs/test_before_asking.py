@@ -22,7 +22,7 @@ def _no_answers(monkeypatch: pytest.MonkeyPatch) -> None:
     def never(*_: Any) -> Any:
         raise AssertionError("a model was asked")
 
-    monkeypatch.setattr(answerer.Answerer, "start", never)
+    monkeypatch.setattr(answerer.Answerer, "start_batch", never)
 
 
 def test_an_invalid_last_model_stops_the_run_before_the_first_is_asked(causal: str, tmp_path: Path) -> None:

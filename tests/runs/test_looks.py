@@ -108,16 +108,16 @@ def test_show_and_score_correct_over_the_whole_run(
 def test_a_damaged_store_is_replaced_and_a_read_only_one_is_read(tmp_path: Path) -> None:
     path = tmp_path / "looks.sqlite"
     with LookStore(path) as store:
-        assert store.add("bert", 10) == ()
-        assert store.add("bert", 30) == (10,)
-        assert store.add("bert", 20) == (10, 30)
-        assert store.add("gpt2", 20) == ()
+        assert store.add_look("bert", 10) == ()
+        assert store.add_look("bert", 30) == (10,)
+        assert store.add_look("bert", 20) == (10, 30)
+        assert store.add_look("gpt2", 20) == ()
     with LookStore(path) as store:
-        assert store.add("bert", 40) == (10, 30, 20)
-        assert store.add("bert", 30) == (10,)
+        assert store.add_look("bert", 40) == (10, 30, 20)
+        assert store.add_look("bert", 30) == (10,)
         store.is_read_only = True
-        assert store.add("bert", 50) == (10, 30, 20, 40)
-        assert store.add("bert", 60) == (10, 30, 20, 40)
+        assert store.add_look("bert", 50) == (10, 30, 20, 40)
+        assert store.add_look("bert", 60) == (10, 30, 20, 40)
     path.write_bytes(b"x" * 4096)
     with LookStore(path) as store:
-        assert store.add("bert", 50) == ()
+        assert store.add_look("bert", 50) == ()

@@ -115,13 +115,13 @@ def test_state_is_unchanged_after_a_run(kind: str, plain: bool, tmp_path: Path) 
 
 def test_a_product_that_fails_in_torch_leaves_nothing_changed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = saved("masked", tmp_path / "m")
-    true_start = answerer.Answerer.start
+    true_start = answerer.Answerer.start_batch
 
     def start(self: Any, batch: Any) -> Any:
         torch._C._set_mkldnn_enabled(False)  # as torch does on a processor without bfloat16
         return true_start(self, batch)
 
-    monkeypatch.setattr(answerer.Answerer, "start", start)
+    monkeypatch.setattr(answerer.Answerer, "start_batch", start)
     evaluate(folder, "starter/intrasentence:en", limit=2)
     assert torch.backends.mkldnn.enabled
 
@@ -146,7 +146,7 @@ def test_settings_of_transformers_are_restored(bars: bool, tmp_path: Path) -> No
 def test_state_is_unchanged_after_a_failed_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = saved("causal", tmp_path / "m")
     evaluate(folder, "starter/intrasentence:en", limit=2)
-    true_start = answerer.Answerer.start
+    true_start = answerer.Answerer.start_batch
     calls = []
 
     def fail(self: Any, batch: Any) -> Any:
@@ -156,7 +156,7 @@ def test_state_is_unchanged_after_a_failed_run(tmp_path: Path, monkeypatch: pyte
             raise KeyboardInterrupt
         return true_start(self, batch)
 
-    monkeypatch.setattr(answerer.Answerer, "start", fail)
+    monkeypatch.setattr(answerer.Answerer, "start_batch", fail)
     with unchanged_state(), pytest.raises(KeyboardInterrupt):
         evaluate(folder, "starter/intrasentence:en", limit=3)
     assert calls

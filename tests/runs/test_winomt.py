@@ -38,7 +38,7 @@ DIAGONAL = frozenset((n, n) for n in range(3))
 class WordByWord:
     """Links the n-th word of a source with the n-th of its translation, for the first three."""
 
-    def align(self, pairs: Sequence[tuple[str, str]]) -> list[AlignedPair]:
+    def align_pairs(self, pairs: Sequence[tuple[str, str]]) -> list[AlignedPair]:
         return [AlignedPair(tuple(tokenize_words(a)), tuple(tokenize_words(b)), DIAGONAL, DIAGONAL) for a, b in pairs]
 
 

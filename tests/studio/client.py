@@ -24,8 +24,8 @@ def client_of(studio: Studio, role: Role | None = "owner", name: str = "") -> Te
     client = TestClient(make_app(studio), base_url=origin, follow_redirects=False, raise_server_exceptions=False)
     if role is not None:
         key = get_session_key(studio.workspace.folder, name) if role == "reviewer" else ""
-        session = studio.sessions.new(role, name, key)
-        client.cookies.set(studio.config.cookie, studio.sessions.cookie(session))
+        session = studio.sessions.create_session(role, name, key)
+        client.cookies.set(studio.config.cookie_name, studio.sessions.build_cookie(session))
         client.headers.update({"Origin": origin, CSRF_HEADER: studio.sessions.compute_csrf_token(session)})
     return client
 

@@ -71,6 +71,6 @@ def ended(queue: JobQueue, job_id: str) -> None:
 
     def happened() -> bool:
         queue.start_due_jobs()
-        return not queue.job(job_id).is_active
+        return not queue.get_job(job_id).is_active
 
     until(happened, f"The end of the job {job_id}")

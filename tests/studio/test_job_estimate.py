@@ -59,15 +59,15 @@ def test_the_nearest_size_is_used() -> None:
 def test_a_run_is_estimated_after_the_first_run(tmp_path: Path) -> None:
     workspace = workspace_with_items(tmp_path)
     request = wanted("mine", "known", limit=3)
-    assert "No time estimate" in estimate_run(request, workspace).words
+    assert "No time estimate" in estimate_run(request, workspace).description
     with TimingStore(workspace.state / "studio.sqlite") as timings:
-        timings.add([KNOWN])
+        timings.add_timings([KNOWN])
     found = estimate_run(request, workspace)
     assert found.items == 3
     # 10 s and 15 questions of 0.1 s.
-    assert_mentions(found.words, "8 seconds to 16")
+    assert_mentions(found.description, "8 seconds to 16")
     both = estimate_run(replace(request, models=("known", "org/unknown")), workspace)
-    assert_mentions(both.words, "8 seconds to 16", "org/unknown")
+    assert_mentions(both.description, "8 seconds to 16", "org/unknown")
 
 
 def test_messages_to_a_chat_server_are_counted(tmp_path: Path) -> None:
@@ -118,18 +118,18 @@ def test_progress_is_written_when_it_changes(tmp_path: Path) -> None:
     now = 0.0
     path = tmp_path / "progress.json"
     progress = ProgressFile(path, clock=lambda: now)
-    progress.flush()
-    with progress.watch("known (causal)") as report:
+    progress.write_if_changed()
+    with progress.watch_progress("known (causal)") as report:
         report(Progress(10, 100))
         now = 5.0
         report(Progress(20, 100))
         now = 9.0
         report(Progress(60, 100))
-        progress.flush()
+        progress.write_if_changed()
         state = json.loads(path.read_text())
         assert (state["phase"], state["answered"], state["remaining"]) == ("answering", 60, 4.0)
         written = path.stat().st_mtime_ns
-        progress.flush()
+        progress.write_if_changed()
         assert path.stat().st_mtime_ns == written
     (stage,) = progress.stages
     assert (stage.stored, stage.loaded, stage.at_load) == (10, 5.0, 20)

@@ -98,7 +98,7 @@ def test_a_job_that_is_not_queued_or_already_runs_is_not_started(
 def test_a_run_that_does_not_react_is_ended_by_force(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ended: list[int] = []
     monkeypatch.setattr(job_process, "_PATIENCE", 0)
-    monkeypatch.setattr(job_process, "_interrupt", lambda: None)
+    monkeypatch.setattr(job_process, "_interrupt_main_thread", lambda: None)
     monkeypatch.setattr(os, "_exit", ended.append)
     (tmp_path / STOP).touch()
     job_process._watch_for_stop(tmp_path, threading.Event())

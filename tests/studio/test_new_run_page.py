@@ -28,7 +28,7 @@ SCRIPT = "<script>alert(1)</script>"
 def studio(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Studio:
     """Return a studio that starts no jobs."""
     workspace_with_items(tmp_path)
-    monkeypatch.setattr(JobQueue, "_start", lambda self, job: None)
+    monkeypatch.setattr(JobQueue, "_start_job", lambda self, job: None)
     return studio_on(tmp_path)
 
 
@@ -90,7 +90,7 @@ def test_runs_are_named_after_model_and_benchmark(client: TestClient) -> None:
 
 def test_languages_of_a_data_set_become_one_benchmark(client: TestClient, tmp_path: Path) -> None:
     htmx(client, "/new-run/start", {"model": "embedded", "on": ["starter:en", "association-5.en.jsonl", "starter:de"]})
-    (job,) = JobQueue(studio_on(tmp_path).workspace).jobs()
+    (job,) = JobQueue(studio_on(tmp_path).workspace).list_jobs()
     assert job.request.on == ("starter:en,de", "association-5.en.jsonl")
 
 
@@ -116,7 +116,7 @@ def test_invalid_requests_are_rejected(client: TestClient, studio: Studio, value
     answer = started(client, **values)
     assert answer.status_code == 400
     assert SCRIPT not in answer.text
-    assert JobQueue(studio.workspace).jobs() == []
+    assert JobQueue(studio.workspace).list_jobs() == []
     # The estimate shows the same message without an error status.
     estimate = htmx(client, "/new-run/estimate", {"model": "embedded", "on": "starter:en", **values})
     assert estimate.status_code == 200
@@ -216,7 +216,7 @@ def test_reviewers_of_a_shared_studio_cannot_start_runs(tmp_path: Path) -> None:
         assert client.get("/new-run").status_code in (303, 401, 403, 404)
         assert started(client).status_code in (403, 404)
         assert client.get("/new-run/events").status_code in (303, 401, 403, 404)
-    assert JobQueue(studio.workspace).jobs() == []
+    assert JobQueue(studio.workspace).list_jobs() == []
 
 
 @pytest.mark.parametrize("name", ["語" * 90, f"{'a' * 300}.jsonl", f"{'a' * 300}.gguf", "a/" * 2500 + "b"])

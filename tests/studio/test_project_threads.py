@@ -43,10 +43,10 @@ def test_requests_from_many_threads_go_through_one(projects: ProjectThreads, fol
         def work_on_next() -> str:
             def work(review):  # type: ignore[no-untyped-def]
                 shown = review.take_next_item(name)
-                review.decide(name, shown.item, "accept", shown=shown.shown)
+                review.decide_on_item(name, shown.item, "accept", shown=shown.shown)
                 return shown.item, threading.current_thread().name
 
-            return projects.review(folder, work)
+            return projects.run_review_task(folder, work)
 
         return work_on_next()
 
@@ -54,31 +54,31 @@ def test_requests_from_many_threads_go_through_one(projects: ProjectThreads, fol
         done = list(threads.map(decide, range(12)))
     assert sorted(item for item, _ in done) == sorted(f"i{number}" for number in range(12))
     assert {thread for _, thread in done} == {"project project"}
-    assert projects.review(folder, lambda review: review.take_next_item("Ana")) is None
+    assert projects.run_review_task(folder, lambda review: review.take_next_item("Ana")) is None
 
 
 def test_errors_come_back(projects: ProjectThreads, folder: Path, tmp_path: Path) -> None:
     with raises_mentioning(UsageError, "'Bob'"):
-        projects.review(folder, lambda review: review.take_next_item("Bob"))
+        projects.run_review_task(folder, lambda review: review.take_next_item("Bob"))
     with raises_mentioning(UsageError, str(tmp_path / "none")):
-        projects.review(tmp_path / "none", lambda review: review.list_queue())
-    assert projects.review(folder, lambda review: len(review.list_queue())) == 12
+        projects.run_review_task(tmp_path / "none", lambda review: review.list_queue())
+    assert projects.run_review_task(folder, lambda review: len(review.list_queue())) == 12
 
 
 def test_a_project_is_opened_again_when_its_settings_change(projects: ProjectThreads, folder: Path) -> None:
-    assert str(projects.review(folder, lambda review: review.rule)) == "1 of 1"
+    assert str(projects.run_review_task(folder, lambda review: review.rule)) == "1 of 1"
     write_settings(folder, replace(read_settings(folder), agreeing=2, reviewers_per_item=10))
-    assert str(projects.review(folder, lambda review: review.rule)) == "2 of 10"
+    assert str(projects.run_review_task(folder, lambda review: review.rule)) == "2 of 10"
 
 
 def test_an_idle_project_is_closed(folder: Path) -> None:
     projects = ProjectThreads(idle=0.05)
-    projects.review(folder, lambda review: review.list_queue())
+    projects.run_review_task(folder, lambda review: review.list_queue())
     (worker,) = (thread for thread in threading.enumerate() if thread.name == "project project")
     worker.join(timeout=PATIENCE)
     assert not worker.is_alive()
     assert projects.open_projects == []
-    assert projects.review(folder, lambda review: len(review.list_queue())) == 12
+    assert projects.run_review_task(folder, lambda review: len(review.list_queue())) == 12
     projects.close()
     assert projects.open_projects == []
 
@@ -92,25 +92,25 @@ def test_new_tasks_are_rejected_while_projects_are_closed(folder: Path) -> None:
         return len(review.list_queue())
 
     with ThreadPoolExecutor(2) as threads:
-        under_way = threads.submit(projects.review, folder, work)
+        under_way = threads.submit(projects.run_review_task, folder, work)
         assert begun.wait(PATIENCE)
         closing = threads.submit(projects.close)
         while not projects._is_closing:
             threading.Event().wait(0.001)
         with raises_mentioning(UsageError, "being closed"):
-            projects.review(folder, lambda review: review.list_queue())
+            projects.run_review_task(folder, lambda review: review.list_queue())
         go_on.set()
         closing.result()
         assert under_way.result() == 12
-    assert projects.review(folder, lambda review: len(review.list_queue())) == 12
+    assert projects.run_review_task(folder, lambda review: len(review.list_queue())) == 12
     projects.close()
 
 
 def test_another_process_may_write_meanwhile(projects: ProjectThreads, folder: Path) -> None:
-    assert projects.review(folder, lambda review: review.count_progress("Ana")) == (0, 12)
+    assert projects.run_review_task(folder, lambda review: review.count_progress("Ana")) == (0, 12)
     with open_project(folder) as other:
-        Review(other).decide("Eva", "i0", "drop")
-    assert projects.review(folder, lambda review: review.count_progress("Ana")) == (0, 11)
+        Review(other).decide_on_item("Eva", "i0", "drop")
+    assert projects.run_review_task(folder, lambda review: review.count_progress("Ana")) == (0, 11)
     with sqlite3.connect(folder / "project.sqlite") as database:
         assert database.execute("SELECT count(*) FROM decisions").fetchone() == (1,)
     database.close()
@@ -124,9 +124,9 @@ def test_the_log_is_copied_when_the_project_is_idle(
 
     def work(review: Review) -> None:
         for item in ("i0", "i1"):
-            review.decide("Ana", item, "accept")
+            review.decide_on_item("Ana", item, "accept")
         monkeypatch.setattr(ProjectStore, "copy_log", lambda store: (copy_log(store), copied.set()))
 
-    projects.review(folder, work)
+    projects.run_review_task(folder, work)
     assert copied.wait(PATIENCE)
     assert read_count(folder / DATABASE).in_file == count_file_changes(folder / DATABASE)

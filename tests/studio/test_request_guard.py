@@ -56,7 +56,7 @@ def test_pages_need_a_token(studio: Studio, path: str) -> None:
         assert found.status_code == 401
         assert "token" in found.text
         assert client_of(studio, "guest").get(path).status_code == 403
-        client.cookies.set(studio.config.cookie, "forged")
+        client.cookies.set(studio.config.cookie_name, "forged")
         assert client.get(path).status_code == 401
 
 
@@ -80,7 +80,7 @@ def test_cookies_of_another_studio_do_not_count(studio: Studio, tmp_path: Path) 
     (tmp_path / "other").mkdir()
     other = studio_on(tmp_path / "other")
     client = client_of(studio, None)
-    client.cookies.set(studio.config.cookie, other.sessions.cookie(other.sessions.new("owner")))
+    client.cookies.set(studio.config.cookie_name, other.sessions.build_cookie(other.sessions.create_session("owner")))
     assert client.get("/data").status_code == 401
 
 
@@ -100,7 +100,7 @@ def test_other_pages_cannot_post(studio: Studio, origin: str) -> None:
 
 def test_a_post_needs_an_origin_and_a_csrf_token(studio: Studio) -> None:
     client = client_of(studio)
-    other = studio.sessions.compute_csrf_token(studio.sessions.new("owner"))
+    other = studio.sessions.compute_csrf_token(studio.sessions.create_session("owner"))
     for token in ("", "x", "ü", other):
         assert client.post("/data/check", headers={CSRF_HEADER: token.encode()}).status_code == 403
     del client.headers["Origin"]
@@ -146,7 +146,11 @@ def test_no_file_outside_the_workspace_is_read(studio: Studio, name: str) -> Non
     found = client_of(studio).get("/data/file", params={"file": name})
     assert found.status_code == 400
     assert "secret" not in found.text.replace("secret.jsonl", "").replace("-studio/secret", "")
-    for function in (RunIndex(studio.workspace).run, studio.workspace.project, studio.workspace.find_data_file):
+    for function in (
+        RunIndex(studio.workspace).get_run,
+        studio.workspace.get_project_folder,
+        studio.workspace.find_data_file,
+    ):
         with pytest.raises(UsageError):
             function(name)
 
@@ -215,8 +219,8 @@ def test_the_secret_is_readable_by_its_owner_only_and_survives_a_restart(tmp_pat
     studio = studio_on(tmp_path)
     secret = tmp_path / ".tiltmeter-studio" / "secret"
     assert secret.stat().st_mode & 0o077 == 0
-    cookie = studio.sessions.cookie(studio.sessions.new("owner"))
-    assert studio_on(tmp_path).sessions.read(cookie) is not None
+    cookie = studio.sessions.build_cookie(studio.sessions.create_session("owner"))
+    assert studio_on(tmp_path).sessions.read_cookie(cookie) is not None
 
 
 def test_the_files_of_the_studio_are_ignored_by_git(studio: Studio) -> None:
@@ -233,7 +237,7 @@ def test_an_ended_session_is_rejected(studio: Studio) -> None:
     assert copied.get("/data").status_code == 401
     again = studio_on(studio.workspace.folder)
     for cookie in copied.cookies.jar:
-        assert again.sessions.read(str(cookie.value)) is None
+        assert again.sessions.read_cookie(str(cookie.value)) is None
     assert (studio.workspace.state / "ended-sessions.json").stat().st_mode & 0o077 == 0
 
 
@@ -262,9 +266,9 @@ def test_links_inside_runs_and_projects_are_not_followed(studio: Studio, tmp_pat
     (project / "project.sqlite").symlink_to(outside / "project.sqlite")
     (run / "manifest.json").symlink_to(outside / "manifest.json")
     with raises_mentioning(UsageError, "no project"):
-        studio.workspace.project("project")
+        studio.workspace.get_project_folder("project")
     with raises_mentioning(UsageError, "cannot be opened"):
-        RunIndex(studio.workspace).whole("run")
+        RunIndex(studio.workspace).get_finished_run("run")
     (studio.workspace.folder / "runs").symlink_to(outside)
     with raises_mentioning(UsageError, "outside the workspace"):
         studio.workspace.get_new_run("mine")
@@ -278,5 +282,5 @@ def test_names_that_are_not_unicode_are_left_out(studio: Studio) -> None:
         pytest.skip("this file system has names in Unicode only")
     (folder / ".hidden.jsonl").write_text("", encoding="utf-8")
     (folder / "mine.jsonl").write_text("", encoding="utf-8")
-    assert [path.name for path in studio.workspace.data_files() if not path.is_symlink()] == ["mine.jsonl"]
+    assert [path.name for path in studio.workspace.list_data_files() if not path.is_symlink()] == ["mine.jsonl"]
     assert client_of(studio).get("/data").status_code == 200

@@ -108,7 +108,7 @@ def test_a_download_is_consistent_and_complete(workspace: Path, tmp_path: Path) 
     assert database.execute("PRAGMA integrity_check").fetchone() == ("ok",)
     database.close()
     with open_project(tmp_path / "away" / "project") as project:
-        assert [(one.item, one.verdict) for one in project.store.decisions()] == [("i0", "drop")]
+        assert [(one.item, one.verdict) for one in project.store.list_decisions()] == [("i0", "drop")]
 
 
 def test_undo_previous_and_history(workspace: Path) -> None:

@@ -112,7 +112,7 @@ def test_the_second_of_two_adjudicators_sees_the_new_decision(workspace: Path) -
         for name in ("comment", "code", "why"):
             assert re.search(f'name="{name}"[^>]*value="{written[name]}"', late.text), name
         with open_project(workspace / "project") as project:
-            assert [one.reviewer for one in project.store.decisions("i0") if one.adjudicates] == ["Ida"]
+            assert [one.reviewer for one in project.store.list_decisions("i0") if one.adjudicates] == ["Ida"]
         # It can be settled again after the new decisions were shown.
         assert "i0 is settled." in settle(ute, late.text, verdict="edit", **{"text:context": BETTER}).text
 
@@ -230,12 +230,12 @@ def test_parallel_posts_of_a_reviewer_count_once(workspace: Path) -> None:
         answers = list(threads.map(lambda verdict: decide(ana, page, verdict), ["keep", "drop"] * 25))
         assert all(answer.status_code == 200 for answer in answers)
         with open_project(workspace / "project") as project:
-            assert [one.reviewer for one in project.store.decisions("i0", undone=True)] == ["Ana"]
+            assert [one.reviewer for one in project.store.list_decisions("i0", undone=True)] == ["Ana"]
         assert decide(ana, page, "drop").status_code == 200
         decide(eva, following(eva), "drop")
         with open_project(workspace / "project") as project:
-            assert [one.verdict for one in project.store.decisions("i0", undone=True)] == ["drop", "drop"]
-            assert project.store.item("i0").dropped is not None
+            assert [one.verdict for one in project.store.list_decisions("i0", undone=True)] == ["drop", "drop"]
+            assert project.store.get_item("i0").dropped is not None
 
 
 def test_a_changed_decision_keeps_the_first_in_the_history(workspace: Path) -> None:
@@ -244,8 +244,8 @@ def test_a_changed_decision_keeps_the_first_in_the_history(workspace: Path) -> N
         again = ana.get(f"/review/previous?{P}").text
         decide(ana, again, "keep", known=hidden(again, "known"))
     with open_project(workspace / "project") as project:
-        assert [one.verdict for one in project.store.decisions("i0", undone=True)] == ["drop", "accept"]
-        assert [one.verdict for one in project.store.decisions("i0")] == ["accept"]
+        assert [one.verdict for one in project.store.list_decisions("i0", undone=True)] == ["drop", "accept"]
+        assert [one.verdict for one in project.store.list_decisions("i0")] == ["accept"]
 
 
 def test_a_repeated_question_is_stored_once(workspace: Path) -> None:
@@ -254,4 +254,4 @@ def test_a_repeated_question_is_stored_once(workspace: Path) -> None:
         asked = {"item": "i0", "question": "Is this a cook?"}
         list(threads.map(lambda _: htmx(ana, f"/review/ask?{P}", asked), range(8)))
     with open_project(workspace / "project") as project:
-        assert [one.question for one in project.store.questions("i0")] == ["Is this a cook?"]
+        assert [one.question for one in project.store.list_questions("i0")] == ["Is this a cook?"]

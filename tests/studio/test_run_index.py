@@ -40,7 +40,7 @@ def work(tmp_path: Path) -> Path:
 
 
 def by_path(index: RunIndex) -> dict[str, ListedRun]:
-    return {run.path: run for run in index.runs()}
+    return {run.path: run for run in index.list_runs()}
 
 
 def test_all_runs_are_listed_newest_first(work: Path) -> None:
@@ -48,7 +48,7 @@ def test_all_runs_are_listed_newest_first(work: Path) -> None:
     save(work / ".hidden" / "run", biased())
     save(work / "runs" / "bert" / "inside", biased())
     (work / "link").symlink_to(work / "gpt")
-    runs = index_of(work).runs()
+    runs = index_of(work).list_runs()
     assert [run.path for run in runs] == ["gpt", "a/b/even", "runs/bert"]
     assert [run.name for run in runs] == ["gpt", "even", "bert"]
     summary = runs[0].summary
@@ -80,40 +80,40 @@ def test_a_summary_is_stored_and_read_again_only_if_the_run_changes(
         return summarize_run(folder)
 
     monkeypatch.setattr(run_index, "summarize_run", counted)
-    first = index_of(work).runs()
+    first = index_of(work).list_runs()
     assert sorted(read) == ["bert", "even", "gpt"]
     read.clear()
-    assert index_of(work).runs() == first
+    assert index_of(work).list_runs() == first
     assert read == []
     save(work / "gpt", biased("gpt2", 62.0, "causal", "de"), DAY)
     assert by_path(index_of(work))["gpt"].summary.tones == {"towards"}
     assert read == ["gpt"]
     os.utime(work / "runs" / "bert" / MEASURES, ns=(1, 1))
     monkeypatch.setattr(run_index, "_FORMAT", "another version")
-    index_of(work).runs()
+    index_of(work).list_runs()
     assert sorted(read) == ["bert", "even", "gpt", "gpt"]
 
 
 def test_the_summary_of_a_removed_run_is_deleted(work: Path) -> None:
     index = index_of(work)
-    index.runs()
+    index.list_runs()
     shutil.rmtree(work / "gpt")
-    index.runs()
-    with index._store() as store:
+    index.list_runs()
+    with index._open_store() as store:
         assert set(store.read_summaries()) == {"runs/bert", "a/b/even"}
 
 
 def test_the_tables_of_a_run_are_not_read(work: Path) -> None:
-    before = index_of(work).runs()
+    before = index_of(work).list_runs()
     for path in work.rglob("*.parquet"):
         path.write_bytes(b"nothing")
     (work / ".tiltmeter-studio" / "studio.sqlite").unlink()
-    assert [run.summary for run in index_of(work).runs()] == [run.summary for run in before]
+    assert [run.summary for run in index_of(work).list_runs()] == [run.summary for run in before]
 
 
 def test_reading_stops_in_time_and_continues_later(work: Path) -> None:
     for number in range(1, 4):
-        runs = index_of(work).runs(seconds=0)
+        runs = index_of(work).list_runs(seconds=0)
         assert [run.is_read for run in sorted(runs, key=lambda run: -run.changed)] == [True] * number + [False] * (
             3 - number
         )
@@ -138,12 +138,12 @@ BROKEN: dict[str, tuple[dict[str, Any], str]] = {
 def test_a_broken_run_is_listed_with_its_problem(name: str, tmp_path: Path) -> None:
     files, problem = BROKEN[name]
     write(tmp_path / "broken", files)
-    (run,) = index_of(tmp_path).runs()
+    (run,) = index_of(tmp_path).list_runs()
     assert problem in run.summary.problem
     assert not run.is_whole
-    assert index_of(tmp_path).run("broken").summary == run.summary
+    assert index_of(tmp_path).get_run("broken").summary == run.summary
     with raises_mentioning(UsageError, "broken cannot be opened", ".json"):
-        index_of(tmp_path).whole("broken")
+        index_of(tmp_path).get_finished_run("broken")
 
 
 def test_an_unknown_measure_or_verdict_is_a_problem(work: Path) -> None:
@@ -162,22 +162,22 @@ def test_a_folder_whose_name_cannot_be_used_is_listed_without_a_path(tmp_path: P
     except OSError:
         pytest.skip("this file system has only names in UTF-8")
     write(tmp_path / "a:b", {MANIFEST: {}})
-    runs = index_of(tmp_path).runs()
+    runs = index_of(tmp_path).list_runs()
     assert {(run.path, run.name) for run in runs} == {("", "x⟨U+DCFF⟩"), ("", "a:b")}
     assert all("rename" in run.summary.problem for run in runs)
 
 
 def test_unsafe_characters_are_shown_by_code_point(tmp_path: Path) -> None:
     save(tmp_path / "run", small("evil\u202e<b>", 1))
-    (run,) = index_of(tmp_path).runs()
+    (run,) = index_of(tmp_path).list_runs()
     assert run.summary.models == ("evil⟨U+202E⟩<b>",)
 
 
 def test_search_and_filters(work: Path) -> None:
     index = index_of(work)
-    index.describe("gpt", name="The German one")
-    index.describe("gpt", tags="paper, draft")
-    runs = index.runs()
+    index.write_description("gpt", name="The German one")
+    index.write_description("gpt", tags="paper, draft")
+    runs = index.list_runs()
 
     def kept(**given: str) -> list[str]:
         return [run.path for run in runs if RunFilter(**given).is_listed(run)]
@@ -198,39 +198,39 @@ def test_search_and_filters(work: Path) -> None:
 
 def test_names_and_tags(work: Path) -> None:
     index = index_of(work)
-    index.describe("gpt", name="  my \n name ")
-    index.describe("gpt", tags=" b,a ; b\n,, c ")
-    run = index_of(work).run("gpt")
+    index.write_description("gpt", name="  my \n name ")
+    index.write_description("gpt", tags=" b,a ; b\n,, c ")
+    run = index_of(work).get_run("gpt")
     assert (run.name, run.tags) == ("my name", ("a", "b", "c"))
     assert by_path(index)["gpt"].name == "my name"
-    index.describe("gpt", name="")
-    index.describe("gpt", tags="")
-    assert (index.run("gpt").name, index.run("gpt").tags) == ("gpt", ())
+    index.write_description("gpt", name="")
+    index.write_description("gpt", tags="")
+    assert (index.get_run("gpt").name, index.get_run("gpt").tags) == ("gpt", ())
     with raises_mentioning(UsageError, "101 characters", "100"):
-        index.describe("gpt", name="x" * 101)
+        index.write_description("gpt", name="x" * 101)
     with raises_mentioning(UsageError, "tag xxx", "31 characters"):
-        index.describe("gpt", tags="x" * 31)
+        index.write_description("gpt", tags="x" * 31)
     with raises_mentioning(UsageError, "The tag"):
-        index.describe("gpt", name="not kept", tags="x" * 31)
-    assert index.run("gpt").name == "gpt"
+        index.write_description("gpt", name="not kept", tags="x" * 31)
+    assert index.get_run("gpt").name == "gpt"
     with raises_mentioning(UsageError, "13 tags", "12"):
-        index.describe("gpt", tags=",".join(map(str, range(13))))
+        index.write_description("gpt", tags=",".join(map(str, range(13))))
 
 
 @pytest.mark.parametrize("path", ["", ".", "..", "../x", "/etc", "runs/../../x", "runs", ".tiltmeter-studio", "a\0b"])
 def test_only_runs_of_the_workspace_can_be_named(path: str, work: Path) -> None:
     index = index_of(work / "runs")
-    for action in (index.run, index.whole, lambda path: index.describe(path, name="x")):
+    for action in (index.get_run, index.get_finished_run, lambda path: index.write_description(path, name="x")):
         with raises_mentioning(UsageError, "workspace"):
             action(path)
 
 
 def test_the_run_of_an_active_job_is_marked(work: Path) -> None:
     index = index_of(work, work / "gpt", Path("/elsewhere"))
-    assert [run.path for run in index.runs() if run.running] == ["gpt"]
+    assert [run.path for run in index.list_runs() if run.running] == ["gpt"]
     assert not by_path(index)["gpt"].is_whole
     with raises_mentioning(UsageError, "still running"):
-        index.whole("gpt")
+        index.get_finished_run("gpt")
 
 
 def test_a_changed_byte_in_the_list_changes_no_number(work: Path) -> None:

@@ -154,10 +154,10 @@ def test_reports_are_created_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr("tiltmeter.studio.run_reports._make_report", made.append)
     save(tmp_path / "run", small("bert", 1))
     reports = RunReports()
-    assert reports.get(tmp_path / "run") is None
+    assert reports.get_report(tmp_path / "run") is None
     reports._making[tmp_path / "run"].result(60)
     (tmp_path / "run" / "report.html").write_text("made", encoding="utf-8")
-    assert reports.get(tmp_path / "run") == tmp_path / "run" / "report.html"
+    assert reports.get_report(tmp_path / "run") == tmp_path / "run" / "report.html"
     assert made == [tmp_path / "run"]
     reports.close()
 
@@ -173,7 +173,7 @@ def test_the_report_of_a_run_from_the_future_is_created_once(tmp_path: Path, mon
     save(tmp_path / "run", small("bert", 1))
     os.utime(tmp_path / "run" / "manifest.json", (4e9, 4e9))
     reports = RunReports()
-    assert reports.wait_for(tmp_path / "run").read_text(encoding="utf-8") == "made"
+    assert reports.wait_for_report(tmp_path / "run").read_text(encoding="utf-8") == "made"
     assert len(made) == 1
     reports.close()
 

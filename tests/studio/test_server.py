@@ -32,11 +32,11 @@ def test_the_token_is_not_among_the_arguments_of_the_browser(tmp_path: Path) -> 
     script.write_text(BROWSER, encoding="utf-8")
     browser = f"{shlex.join([sys.executable, str(script)])} %s {shlex.quote(str(seen))} "
     started = (
-        "import os; from pathlib import Path; from tiltmeter.studio.server import open_socket, serve; "
+        "import os; from pathlib import Path; from tiltmeter.studio.server import open_socket, run_server; "
         "from tiltmeter.studio.studio_config import build_local_config; "
         f"os.environ['BROWSER'] = {browser!r} + str(os.getpid()); "
         "listening = open_socket('127.0.0.1', 0); "
-        f"serve(build_local_config(Path({str(work)!r}), listening.getsockname()[1]), listening, open_browser=True)"
+        f"run_server(build_local_config(Path({str(work)!r}), listening.getsockname()[1]), listening, open_browser=True)"
     )
     done = subprocess.run(
         [sys.executable, "-c", started], capture_output=True, text=True, timeout=PATIENCE, check=False

@@ -96,7 +96,7 @@ def test_repeated_posts_are_stored_once(clients: tuple[TestClient, TestClient], 
         assert all(one.status_code == 200 for one in fit)
     assert rate(ida, "fit", "5").status_code == 200
     with open_project(tmp_path / "my-sk") as project:
-        assert len(project.store.items(dropped=None)) == 1
+        assert len(project.store.list_items(dropped=None)) == 1
         assert [(one.task, one.step) for one in project.store.list_ratings()][1:] == [("fit", 5)]
         ((kept,),) = project.store._db.execute("SELECT count(*) FROM ratings").fetchall()
         assert kept == 2

@@ -12,6 +12,6 @@ def record_pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     async def pause_async(seconds: float) -> None:
         pauses.append(seconds)
 
-    monkeypatch.setattr(retries, "pause", pauses.append)
-    monkeypatch.setattr(retries, "pause_async", pause_async)
+    monkeypatch.setattr(retries, "wait_before_retry", pauses.append)
+    monkeypatch.setattr(retries, "wait_before_retry_async", pause_async)
     return pauses

@@ -23,7 +23,7 @@ from tiltmeter.forms import get_forms
 from tiltmeter.forms.geneval import GenevalItem
 from tiltmeter.forms.winomt import WinoMTItem
 from tiltmeter.measures import get_measure_function
-from tiltmeter.models.model_opener import open_given
+from tiltmeter.models.model_opener import open_given_model
 from tiltmeter.models.tokenizer_text import TokenizerText
 from tiltmeter.options import ModelOptions
 from tiltmeter.testing import check_benchmark, check_chat_model, check_form, check_measure, check_model
@@ -104,13 +104,13 @@ def test_every_module_of_measures_is_tested() -> None:
 def test_models(kind: str, family: Any, tmp_path: Path) -> None:
     make = next(iter(family.values()))
     text = {"causal": causal_text(bos_token="<s>"), "masked": masked_text(), "seq2seq": seq2seq_text()}[kind]
-    one, other = (open_given((made(make, seed), text.tokenizer), ModelOptions(kind=kind)) for seed in (1, 2))  # type: ignore[arg-type]
+    one, other = (open_given_model((made(make, seed), text.tokenizer), ModelOptions(kind=kind)) for seed in (1, 2))  # type: ignore[arg-type]
     check_model(one, other)  # type: ignore[arg-type]
 
 
 def test_chat_models() -> None:
     check_chat_model(MadeChat(first, "chat:one"), MadeChat(first, "chat:other"))
     with chat_serving(ChatServer(first)) as name:
-        check_chat_model(open_given(name, ModelOptions()))  # type: ignore[arg-type]
+        check_chat_model(open_given_model(name, ModelOptions()))  # type: ignore[arg-type]
     with messages_serving(MessagesServer(first)) as name:
-        check_chat_model(open_given(name, ModelOptions()))  # type: ignore[arg-type]
+        check_chat_model(open_given_model(name, ModelOptions()))  # type: ignore[arg-type]

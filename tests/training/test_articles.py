@@ -57,7 +57,7 @@ def test_html_without_text_and_with_deep_nesting() -> None:
 
 def only(text: str) -> list[Article]:
     (source,) = open_sources([text])
-    return list(source.read())
+    return list(source.read_articles())
 
 
 def test_a_folder(tmp_path: Path) -> None:
@@ -290,4 +290,4 @@ def test_an_endless_row_does_not_fill_the_memory(tmp_path: Path, monkeypatch: py
     path.write_text(json.dumps({"id": "1", "language": "en", "text": "Short."}) + "\n" + "x" * 200, encoding="utf-8")
     (source,) = open_sources([str(path)])
     with raises_mentioning(DataError, "row 2 is too long"):
-        list(source.read())
+        list(source.read_articles())

@@ -119,8 +119,8 @@ def test_answers_do_not_depend_on_the_batch(llama: Path) -> None:
     answerer = model.get_answerer("next-sentence")
     questions = [Question(encoded.ids, ((0, 0),)) for encoded in model.text.encode_pairs(PAIRS)]
     rows = [Row(ids=question.ids, reads=[RowQuestion(question, range(len(question.ids)))]) for question in questions]
-    alone = [answerer.answer([row])[0, 0] for row in rows]
-    assert answerer.answer(rows)[0] == pytest.approx(alone, abs=1e-5)
+    alone = [answerer.answer_batch([row])[0, 0] for row in rows]
+    assert answerer.answer_batch(rows)[0] == pytest.approx(alone, abs=1e-5)
     expected = torch.log_softmax(torch.from_numpy(logits(model)), dim=1)[:, 1]
     assert alone == pytest.approx(expected.tolist(), abs=1e-5)
 

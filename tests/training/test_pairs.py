@@ -313,10 +313,10 @@ class _Endless:
     def __init__(self) -> None:
         self.articles_read = 0
 
-    def count(self) -> None:
+    def count_articles(self) -> None:
         return
 
-    def read(self) -> Iterator[Article]:
+    def read_articles(self) -> Iterator[Article]:
         for id, texts in made("en", 200).items():
             self.articles_read += 1
             yield Article(id, "en", id, id, "sentences", tuple(texts))
@@ -328,8 +328,8 @@ def test_articles_are_not_read_ahead(processes: int, monkeypatch: pytest.MonkeyP
 
     monkeypatch.setattr(articles_preparation, "_BATCH_SIZE", 5)
     source = _Endless()
-    prepared = articles_preparation.ArticlePreparation(0, frozenset({"en"}), False).prepare_all(
-        source.read(), processes
+    prepared = articles_preparation.ArticlePreparation(0, frozenset({"en"}), False).prepare_articles(
+        source.read_articles(), processes
     )
     next(prepared)
     assert source.articles_read <= 5 * 2 * processes

@@ -261,4 +261,4 @@ def test_invalid_recipes() -> None:
         ({"warm_up": -1.0}, ["--warm-up", "-1.0"]),
     ):
         with raises_mentioning(UsageError, *parts):
-            TrainingRecipe().with_changes(**changes)
+            TrainingRecipe().apply_changes(**changes)

@@ -138,7 +138,7 @@ def test_early_stopping_needs_articles_to_set_aside(tmp_path: Path) -> None:
 
 def test_the_rate_of_an_adapter_is_only_a_default() -> None:
     assert find_recipe("default", "causal", "llama", lora=True).core_rate == LORA_RATE
-    assert find_recipe("default", "causal", "llama", lora=True).with_changes(core_rate=1e-4).core_rate == 1e-4
+    assert find_recipe("default", "causal", "llama", lora=True).apply_changes(core_rate=1e-4).core_rate == 1e-4
     assert find_recipe("published", "seq2seq", "mt5", lora=True).core_rate == 1e-4
 
 
@@ -176,5 +176,5 @@ def test_leftovers_of_a_finished_training_are_deleted(tmp_path: Path) -> None:
     (tmp_path / ".training" / "checkpoints").mkdir(parents=True)
     (tmp_path / ".lock").touch()
     with raises_mentioning(UsageError, str(tmp_path), "finished head"):
-        TrainingFolder(tmp_path).check("base", force=False)
+        TrainingFolder(tmp_path).reject_unusable_folder("base", force=False)
     assert [path.name for path in tmp_path.iterdir()] == ["config.json"]

@@ -9,7 +9,7 @@ from tests.support.patience import PATIENCE
 from tests.translators.fake import FakeTranslator
 from tiltmeter.errors import ModelError, UsageError
 from tiltmeter.progress.progress import Progress
-from tiltmeter.translators.batch_translation import list_pending, translate_all
+from tiltmeter.translators.batch_translation import list_untranslated_texts, translate_texts
 from tiltmeter.translators.cost import count_characters, require_consent
 from tiltmeter.translators.translation_store import TranslationStore
 from tiltmeter.translators.translator_protocol import Price
@@ -26,19 +26,19 @@ def store(tmp_path: Path):
 def test_each_sentence_is_sent_once(store: TranslationStore) -> None:
     translator = FakeTranslator()
     reports: list[Progress] = []
-    translations = translate_all(translator, TEXTS, "sk", store, reports.append)
+    translations = translate_texts(translator, TEXTS, "sk", store, reports.append)
     assert translations == {text: text.upper() for text in TEXTS}
     assert sorted(translator.sent) == sorted(set(TEXTS))
     assert reports == [Progress(0, 4), Progress(2, 4), Progress(4, 4)]
-    assert translate_all(translator, [*TEXTS, "I slept."], "sk", store)["I slept."] == "I SLEPT."
+    assert translate_texts(translator, [*TEXTS, "I slept."], "sk", store)["I slept."] == "I SLEPT."
     assert len(translator.sent) == 5
 
 
 def test_translations_are_stored_by_system_and_language(store: TranslationStore) -> None:
     for translator, language in ((FakeTranslator(), "sk"), (FakeTranslator(), "uk"), (FakeTranslator(key="2"), "sk")):
-        assert list_pending(translator, TEXTS, language, store) == list(dict.fromkeys(TEXTS))
-        translate_all(translator, TEXTS, language, store)
-        assert not list_pending(translator, TEXTS, language, store)
+        assert list_untranslated_texts(translator, TEXTS, language, store) == list(dict.fromkeys(TEXTS))
+        translate_texts(translator, TEXTS, language, store)
+        assert not list_untranslated_texts(translator, TEXTS, language, store)
     assert store.find_creation_times("fake 1", "sk") is not None
     assert store.find_creation_times("fake 1", "pl") is None
 
@@ -46,9 +46,9 @@ def test_translations_are_stored_by_system_and_language(store: TranslationStore)
 def test_a_failure_loses_nothing(store: TranslationStore) -> None:
     broken = FakeTranslator(breaks_at="I ran.")
     with raises_mentioning(ModelError, "The line went dead.", "2 of 4 translations", "same command"):
-        translate_all(broken, TEXTS, "sk", store)
+        translate_texts(broken, TEXTS, "sk", store)
     mended = FakeTranslator()
-    assert len(translate_all(mended, TEXTS, "sk", store)) == 4
+    assert len(translate_texts(mended, TEXTS, "sk", store)) == 4
     assert len(mended.sent) == 2
     assert not set(mended.sent) & set(broken.sent)
 
@@ -60,9 +60,9 @@ def test_a_killed_run_loses_nothing(tmp_path: Path) -> None:
 
     first, second = FakeTranslator(), FakeTranslator()
     with TranslationStore(tmp_path / "t.sqlite") as store, pytest.raises(KeyboardInterrupt):
-        translate_all(first, TEXTS, "sk", store, die)
+        translate_texts(first, TEXTS, "sk", store, die)
     with TranslationStore(tmp_path / "t.sqlite") as store:
-        translate_all(second, TEXTS, "sk", store)
+        translate_texts(second, TEXTS, "sk", store)
     assert sorted([*first.sent, *second.sent]) == sorted(set(TEXTS))
 
 
@@ -88,7 +88,7 @@ def test_two_runs_at_once_pay_once(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
     def run(translator: FakeTranslator) -> None:
         with TranslationStore(tmp_path / "t.sqlite") as store:
-            translations.append(translate_all(translator, texts, "sk", store))
+            translations.append(translate_texts(translator, texts, "sk", store))
 
     threads = [threading.Thread(target=run, args=[translator]) for translator in translators]
     for thread in threads:
@@ -114,8 +114,8 @@ def test_too_few_translations_are_an_error(store: TranslationStore) -> None:
             return super().translate(texts, language)[1:]
 
     with raises_mentioning(ModelError, "fake", "1 translations", "2 sentences"):
-        translate_all(Lossy(), TEXTS, "sk", store)
-    assert len(list_pending(FakeTranslator(), TEXTS, "sk", store)) == 4
+        translate_texts(Lossy(), TEXTS, "sk", store)
+    assert len(list_untranslated_texts(FakeTranslator(), TEXTS, "sk", store)) == 4
 
 
 def test_a_damaged_store_is_set_aside(tmp_path: Path) -> None:
@@ -143,15 +143,15 @@ def test_empty_translations_are_not_stored(store: TranslationStore) -> None:
     """If a service returns null or an empty text, the sentence stays untranslated, and the next run sends it again."""
     given = {"I sang.": None, "I ran.": "", "I baked bread.": " \n"}
     translator = FakeTranslator(say=lambda text: given.get(text, text.upper()))  # type: ignore[arg-type, return-value]
-    assert translate_all(translator, TEXTS, "sk", store) == {"I waited for the bus.": "I WAITED FOR THE BUS."}
-    assert set(list_pending(translator, TEXTS, "sk", store)) == set(given)
-    assert len(translate_all(FakeTranslator(), TEXTS, "sk", store)) == 4
+    assert translate_texts(translator, TEXTS, "sk", store) == {"I waited for the bus.": "I WAITED FOR THE BUS."}
+    assert set(list_untranslated_texts(translator, TEXTS, "sk", store)) == set(given)
+    assert len(translate_texts(FakeTranslator(), TEXTS, "sk", store)) == 4
     with raises_mentioning(ModelError, "fake", "int '7'"):
-        translate_all(FakeTranslator(say=lambda _text: 7), TEXTS, "pl", store)  # type: ignore[arg-type, return-value]
+        translate_texts(FakeTranslator(say=lambda _text: 7), TEXTS, "pl", store)  # type: ignore[arg-type, return-value]
 
 
 def test_an_empty_translation_of_an_earlier_version_is_asked_for_again(store: TranslationStore) -> None:
     store.put("fake 1", "sk", {"I sang.": "", "I ran.": "BEHAL"})
-    assert list_pending(FakeTranslator(), ["I sang.", "I ran."], "sk", store) == ["I sang."]
-    made = translate_all(FakeTranslator(), ["I sang.", "I ran."], "sk", store)
+    assert list_untranslated_texts(FakeTranslator(), ["I sang.", "I ran."], "sk", store) == ["I sang."]
+    made = translate_texts(FakeTranslator(), ["I sang.", "I ran."], "sk", store)
     assert made == {"I sang.": "I SANG.", "I ran.": "BEHAL"} == store.get("fake 1", "sk", made)

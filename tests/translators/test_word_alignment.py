@@ -36,7 +36,7 @@ def program(folder: Path, body: str, name: str = PROGRAM) -> Path:
 
 def test_links_are_of_words(tmp_path: Path) -> None:
     aligner = Eflomal(program(tmp_path, DIAGONAL))
-    first, second = aligner.align([("The cook, sang!", "Der Koch sang."), ("A BLANK-cat", "Eine BLANK Katze")])
+    first, second = aligner.align_pairs([("The cook, sang!", "Der Koch sang."), ("A BLANK-cat", "Eine BLANK Katze")])
     assert [token.text for token in first.target] == ["Der", "Koch", "sang"]
     assert first.forward == first.reverse == {(0, 0), (1, 1), (2, 2)}
     assert second.find_linked_words({1}, both=True) == {1}
@@ -46,13 +46,13 @@ def test_links_are_of_words(tmp_path: Path) -> None:
 def test_texts_are_sent_without_case_but_the_blank(tmp_path: Path) -> None:
     seen = tmp_path / "seen"
     body = DIAGONAL + f"Path({str(seen)!r}).write_text(repr(lines['-t']), encoding='utf-8')"
-    Eflomal(program(tmp_path, body)).align([("The BLANK", "DER GROẞE İL BLANK")])
+    Eflomal(program(tmp_path, body)).align_pairs([("The BLANK", "DER GROẞE İL BLANK")])
     assert seen.read_text(encoding="utf-8") == repr(["der grosse il BLANK"])
 
 
 def test_texts_without_words_have_no_links(tmp_path: Path) -> None:
     pairs = [("?", "Was?"), ("Who", "Wer"), ("", "")]
-    aligned = Eflomal(program(tmp_path, DIAGONAL)).align(pairs)
+    aligned = Eflomal(program(tmp_path, DIAGONAL)).align_pairs(pairs)
     assert [sorted(pair.forward) for pair in aligned] == [[], [(0, 0)], []]
 
 
@@ -74,12 +74,12 @@ def test_one_direction_or_both() -> None:
 )
 def test_a_failing_program_is_an_error(tmp_path: Path, body: str, message: str) -> None:
     with raises_mentioning(ModelError, message):
-        Eflomal(program(tmp_path, body)).align([("one", "eins")])
+        Eflomal(program(tmp_path, body)).align_pairs([("one", "eins")])
 
 
 def test_a_missing_program_is_an_error(tmp_path: Path) -> None:
     with raises_mentioning(ModelError, "could not be started"):
-        Eflomal(tmp_path / "gone").align([("one", "eins")])
+        Eflomal(tmp_path / "gone").align_pairs([("one", "eins")])
 
 
 def test_the_program_is_found_next_to_python_and_on_the_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -106,7 +106,7 @@ def test_eflomal_finds_words_of_made_sentences() -> None:
     pairs = [
         (f"{time} the {noun} {verb}", f"{times[time]} {verbs[verb]} der {nouns[noun]}") for noun, verb, time in choices
     ]
-    aligned = aligner.align(pairs)
+    aligned = aligner.align_pairs(pairs)
     found = [
         {pair.target[place].text for place in pair.find_linked_words({2}, both=True)} == {nouns[noun]}
         for (noun, _, _), pair in zip(choices, aligned, strict=True)

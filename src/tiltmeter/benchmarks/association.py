@@ -87,23 +87,23 @@ def ask(part: str, items: Sequence[AssociationItem], text: Tokenizer, *, protoco
     if part == "intersentence":
         return _ask_intersentence(items, text, chosen)
     if any(item.whole for item in items):
-        return _ask_whole(items, text, chosen)
+        return _ask_whole_sentences(items, text, chosen)
     if chosen.is_in_context:
         _require_offsets(text)
     result = PartTrials(text.kind, chosen.name)
     if text.kind == "causal":
         _ask_causal_sentences(result, items, text, chosen)
     elif chosen.is_in_context:
-        _ask_blank_in_context(result, items, text)
+        _ask_blank_words_in_context(result, items, text)
     else:
-        _ask_blank(result, items, text)
+        _ask_blank_words(result, items, text)
     return result
 
 
 # Functions for intrasentence items
 
 
-def _ask_blank(result: PartTrials, items: Sequence[AssociationItem], text: Tokenizer) -> None:
+def _ask_blank_words(result: PartTrials, items: Sequence[AssociationItem], text: Tokenizer) -> None:
     """Add questions that predict the tokens of each word from left to right; the score is the mean probability."""
     mask, mask_text = _find_blank_token(text)
     candidates = [(item, candidate) for item in items for candidate in item.candidates]
@@ -113,17 +113,17 @@ def _ask_blank(result: PartTrials, items: Sequence[AssociationItem], text: Token
         for (item, _), word in zip(candidates, words, strict=True)
         for shown in range(len(word.ids))
     ]
-    sentences = iter(text.encode_whole(steps))
+    sentences = iter(text.encode_with_special_tokens(steps))
     unmasked = ([(next(sentences).ids, piece) for piece in word.ids] for word in words)
     _add_blanks(result, items, unmasked, text, mask)
 
 
-def _ask_blank_in_context(result: PartTrials, items: Sequence[AssociationItem], text: Tokenizer) -> None:
-    """Add questions as `_ask_blank` does, but tokenise the candidate word as a part of its sentence."""
+def _ask_blank_words_in_context(result: PartTrials, items: Sequence[AssociationItem], text: Tokenizer) -> None:
+    """Add questions as `_ask_blank_words` does, but tokenise the candidate word as a part of its sentence."""
     mask, _ = _find_blank_token(text)
     single = [item for item in items if item.context.count(BLANK) == 1]
     candidates = [(item, candidate) for item in single for candidate in item.candidates]
-    filled = text.encode_whole(
+    filled = text.encode_with_special_tokens(
         [item.context.replace(BLANK, candidate.word) for item, candidate in candidates], offsets=True
     )
     unmasked: list[list[tuple[Ids, int]]] = []
@@ -248,7 +248,9 @@ def _build_next_token_questions(ids: tuple[int, ...], first: int = 1) -> Iterato
         yield Question(ids, wanted)
 
 
-def _ask_whole(items: Sequence[AssociationItem], text: Tokenizer, protocol: AssociationProtocol) -> PartTrials:
+def _ask_whole_sentences(
+    items: Sequence[AssociationItem], text: Tokenizer, protocol: AssociationProtocol
+) -> PartTrials:
     """Return questions that score whole sentences by the geometric mean of the probabilities of their tokens."""
     result = PartTrials(text.kind, WHOLE_SENTENCE)
     if text.kind == "causal":
@@ -261,7 +263,7 @@ def _ask_whole(items: Sequence[AssociationItem], text: Tokenizer, protocol: Asso
     sentences = [candidate.sentence for _, candidate in candidates]
     trials: dict[str, list[Trial]] = {}
     for (item, candidate), whole, own in zip(
-        candidates, text.encode_whole(sentences), text.encode(sentences), strict=True
+        candidates, text.encode_with_special_tokens(sentences), text.encode(sentences), strict=True
     ):
         questions = tuple(
             Question((*whole.ids[:index], mask, *whole.ids[index + 1 :]), ((index, whole.ids[index]),))
@@ -349,31 +351,31 @@ def _build_ratio_trial(
     ids = (*lead, *whole_text.ids)
     context_end = len(lead) + context_length
 
-    def of_candidate() -> list[Question]:
+    def predict_candidate() -> list[Question]:
         return list(_build_next_token_questions(ids, first=context_end))
 
-    def of_context() -> list[Question]:
+    def predict_context() -> list[Question]:
         return (
             list(_build_likelihood_questions(tokenizer, whole_text.ids[:context_length], in_front))
             if context_length
             else []
         )
 
-    def of_whole() -> list[Question]:
+    def predict_whole_text() -> list[Question]:
         return list(_build_likelihood_questions(tokenizer, whole_text.ids, in_front)) if whole_text.ids else []
 
-    def of_candidate_alone() -> list[Question]:
+    def predict_candidate_alone() -> list[Question]:
         return (
             list(_build_likelihood_questions(tokenizer, candidate_alone.ids, in_front)) if candidate_alone.ids else []
         )
 
     numerator, denominator = {
-        "orig": (of_candidate_alone, of_context),
-        "b": (of_candidate, of_whole),
-        "c": (of_whole, None),
-        "d": (of_candidate, None),
-        "e": (of_candidate, of_candidate_alone),
-        "f": (of_whole, of_candidate_alone),
+        "orig": (predict_candidate_alone, predict_context),
+        "b": (predict_candidate, predict_whole_text),
+        "c": (predict_whole_text, None),
+        "d": (predict_candidate, None),
+        "e": (predict_candidate, predict_candidate_alone),
+        "f": (predict_whole_text, predict_candidate_alone),
     }[protocol.case]
     upper = numerator()
     lower = denominator() if denominator else []
@@ -395,7 +397,9 @@ def _ask_teacher_forced(
     """
     sentinel, sentinel_text = _find_blank_token(text)
     candidates = [(item, candidate) for item in items for candidate in item.candidates]
-    sources = text.encode_whole([f"{_add_final_full_stop(item.context)} {sentinel_text}" for item, _ in candidates])
+    sources = text.encode_with_special_tokens(
+        [f"{_add_final_full_stop(item.context)} {sentinel_text}" for item, _ in candidates]
+    )
     if protocol.is_in_context:
         targets = [
             (cast(int, text.decoder_start), sentinel, *encoded.ids)
@@ -404,7 +408,7 @@ def _ask_teacher_forced(
     else:
         # As in the code of Öztürk et al., special tokens are written as text, and the final </s> counts as a token.
         written = [f"{text.pad_text} {sentinel_text} {candidate.sentence}" for _, candidate in candidates]
-        targets = [encoded.ids for encoded in text.encode_whole(written)]
+        targets = [encoded.ids for encoded in text.encode_with_special_tokens(written)]
     trials: dict[str, list[Trial]] = {}
     for (item, candidate), source, target in zip(candidates, sources, targets, strict=True):
         questions = tuple(
@@ -462,7 +466,7 @@ def build_choice(item: AssociationItem) -> Choice:
     return Choice(task, item.context, tuple(Option(role, by_role[role]) for role in ROLES))
 
 
-def _are_alike(items: Sequence[AssociationItem]) -> bool:
+def _are_equally_complete(items: Sequence[AssociationItem]) -> bool:
     """Return whether the items can be asked separately: all items, or none, have whole sentences as candidates.
 
     If only some items have whole sentences, asking the items together would change the protocol of the other items.
@@ -475,7 +479,7 @@ BENCHMARK = Benchmark(
     protocols=PROTOCOLS,
     measures="association",
     ask=ask,
-    item_by_item=_are_alike,
+    item_by_item=_are_equally_complete,
     perturbations=build_perturbations("association", ("no-final-punctuation", "lower-case", "quoted", "other-names")),
     choice=build_choice,
 )

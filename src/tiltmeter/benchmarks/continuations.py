@@ -49,8 +49,10 @@ class ContinuedPrompt(NamedTuple):
 def encode_continuations(text: Tokenizer, prompts: Sequence[ContinuedPrompt]) -> Iterator[list[Continuation]]:
     """Yield for each prompt the list of its encoded continuations, without special tokens around the text."""
     compared = prompts[:_COMPARED]
-    can_join = text.has_offsets and list(_join_endings(text, compared)) == list(_encode_whole_texts(text, compared))
-    encode = _join_endings if can_join else _encode_whole_texts
+    can_join = text.has_offsets and list(_tokenize_endings_separately(text, compared)) == list(
+        _encode_whole_texts(text, compared)
+    )
+    encode = _tokenize_endings_separately if can_join else _encode_whole_texts
     for start in range(0, len(prompts), _AT_ONCE):
         yield from encode(text, prompts[start : start + _AT_ONCE])
 
@@ -60,13 +62,13 @@ def _encode_whole_texts(text: Tokenizer, prompts: Sequence[ContinuedPrompt]) -> 
     if text.has_offsets:
         for prompt in prompts:
             found = islice(encoded, len(prompt.continuations))
-            yield [Continuation(one.ids, _find_token_after(one, len(prompt.text))) for one in found]
+            yield [Continuation(one.ids, _find_token_ending_after(one, len(prompt.text))) for one in found]
     else:
         for prompt, alone in zip(prompts, text.encode([prompt.text for prompt in prompts]), strict=True):
             yield [Continuation(one.ids, len(alone.ids)) for one in islice(encoded, len(prompt.continuations))]
 
 
-def _join_endings(text: Tokenizer, prompts: Sequence[ContinuedPrompt]) -> Iterator[list[Continuation]]:
+def _tokenize_endings_separately(text: Tokenizer, prompts: Sequence[ContinuedPrompt]) -> Iterator[list[Continuation]]:
     """Yield the continuations by the fast method: only the first text of each prompt is tokenized as a whole."""
     endings = _encode_endings(text, prompts)
     wholes = text.encode([prompt.texts[0] for prompt in prompts])
@@ -89,16 +91,18 @@ def _encode_endings(text: Tokenizer, prompts: Sequence[ContinuedPrompt]) -> dict
     start = len(_LINE_BEFORE) + 1
     endings = {}
     for (line, continuation), one in zip(pairs, encoded, strict=True):
-        cut = _find_token_from(one, start)
-        endings[line, continuation] = Continuation(one.ids[cut:], _find_token_after(one, start + len(line)) - cut)
+        cut = _find_token_starting_from(one, start)
+        endings[line, continuation] = Continuation(
+            one.ids[cut:], _find_token_ending_after(one, start + len(line)) - cut
+        )
     return endings
 
 
-def _find_token_from(encoded: EncodedText, character: int) -> int:
+def _find_token_starting_from(encoded: EncodedText, character: int) -> int:
     """Return the index of the first token that begins at this character index or later."""
     return bisect_left(encoded.offsets, character, key=itemgetter(0))
 
 
-def _find_token_after(encoded: EncodedText, characters: int) -> int:
+def _find_token_ending_after(encoded: EncodedText, characters: int) -> int:
     """Return the index of the first token whose end is after the first `characters` characters."""
     return bisect_right(encoded.offsets, characters, key=itemgetter(1))

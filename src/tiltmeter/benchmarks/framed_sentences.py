@@ -29,7 +29,7 @@ BEFORE = "the frames name the speaker before the sentence, which a causal model 
 NO_FRAME = "the item has no frames"
 
 
-def ask_framed(items: Sequence[GestItem], text: Tokenizer) -> PartTrials:
+def ask_framed_sentences(items: Sequence[GestItem], text: Tokenizer) -> PartTrials:
     """Return questions that compare the two frames of each sentence, for a masked or causal model."""
     if text.kind == "seq2seq":
         raise UnsupportedPart("No protocol scores frames with encoder-decoders; use a masked or causal model.")
@@ -50,8 +50,8 @@ def _fill_frames(item: GestItem) -> FrameWords:
 def _ask_causal(result: PartTrials, framed: Sequence[tuple[GestItem, FrameWords]], text: Tokenizer) -> None:
     readable = [(item, words) for item, words in framed if item.sentence in words.before]
     result.skipped += [SkippedItem(item.id, BEFORE) for item, words in framed if item.sentence not in words.before]
-    texts = _list_both_texts([words for _, words in readable])
-    wholes = [text.encode_whole(wordings) for wordings in texts]
+    texts = _list_gendered_texts([words for _, words in readable])
+    wholes = [text.encode_with_special_tokens(wordings) for wordings in texts]
     alone = [text.encode(wordings) for wordings in texts]
     for (item, words), *encoded in zip(readable, *wholes, *alone, strict=True):
         # Drop an end-of-text token that the tokenizer may add.
@@ -71,11 +71,14 @@ def _ask_masked(result: PartTrials, framed: Sequence[tuple[GestItem, FrameWords]
     mask = require_mask(text)
     if not text.has_offsets:
         raise UnsupportedPart("Frames need a fast tokenizer, which reports the character positions of tokens.")
-    encoded = [text.encode_whole(texts, offsets=True) for texts in _list_both_texts([words for _, words in framed])]
+    encoded = [
+        text.encode_with_special_tokens(texts, offsets=True)
+        for texts in _list_gendered_texts([words for _, words in framed])
+    ]
     for (item, words), male, female in zip(framed, *encoded, strict=True):
         start = len(words.before)
         steps = [
-            _build_reveal_questions(whole, *find_tokens_between(whole, start, start + len(word)), mask)
+            _build_stepwise_questions(whole, *find_tokens_between(whole, start, start + len(word)), mask)
             for whole, word in ((male, words.male), (female, words.female))
         ]
         if male.ids == female.ids or not all(steps):
@@ -87,7 +90,7 @@ def _ask_masked(result: PartTrials, framed: Sequence[tuple[GestItem, FrameWords]
             result.trials.append(trial)
 
 
-def _build_reveal_questions(whole: EncodedText, first: int, last: int, mask: int) -> tuple[Question, ...]:
+def _build_stepwise_questions(whole: EncodedText, first: int, last: int, mask: int) -> tuple[Question, ...]:
     """Return a question for each token index in [first, last); the tokens from this index up to `last` are masked."""
     return tuple(
         Question((*whole.ids[:index], *(mask,) * (last - index), *whole.ids[last:]), ((index, whole.ids[index]),))
@@ -95,7 +98,7 @@ def _build_reveal_questions(whole: EncodedText, first: int, last: int, mask: int
     )
 
 
-def _list_both_texts(framed: Sequence[FrameWords]) -> tuple[list[str], list[str]]:
+def _list_gendered_texts(framed: Sequence[FrameWords]) -> tuple[list[str], list[str]]:
     return (
         [f"{words.before}{words.male}{words.after}" for words in framed],
         [f"{words.before}{words.female}{words.after}" for words in framed],

@@ -101,7 +101,7 @@ def ask_masked_wordings(
     `wordings` are two lists: the masculine texts and the feminine texts of the items.
     """
     mask = require_mask(text)
-    for item, name, male, female in zip(items, words, *map(text.encode_whole, wordings), strict=True):
+    for item, name, male, female in zip(items, words, *map(text.encode_with_special_tokens, wordings), strict=True):
         if len(male.ids) != len(female.ids):
             result.skipped.append(SkippedItem(item.id, UNEQUAL))
         elif positions := find_differing_positions(male.ids, female.ids):
@@ -119,7 +119,7 @@ def ask_whole_sentences(
     `words` are the differing words of each item.
     """
     sentences = [item.male for item in items], [item.female for item in items]
-    encoded = (*map(text.encode_whole, sentences), *map(text.encode, sentences))
+    encoded = (*map(text.encode_with_special_tokens, sentences), *map(text.encode, sentences))
     for item, name, male, female, own_male, own_female in zip(items, words, *encoded, strict=True):
         questions = (
             _build_likelihood_question(male, own_male, text),

@@ -54,7 +54,7 @@ def ask(part: str, items: Sequence[GenderedPairItem], text: Tokenizer, *, protoc
 
 def _ask_masked(result: PartTrials, items: Sequence[GenderedPairItem], text: Tokenizer) -> None:
     mask = require_mask(text)
-    wordings = map(text.encode_whole, ([item.male for item in items], [item.female for item in items]))
+    wordings = map(text.encode_with_special_tokens, ([item.male for item in items], [item.female for item in items]))
     for item, male, female in zip(items, *wordings, strict=True):
         positions = find_differing_positions(male.ids, female.ids) if len(male.ids) == len(female.ids) else []
         if len(positions) == 1:

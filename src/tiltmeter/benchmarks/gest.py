@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tiltmeter.benchmarks.benchmark import Benchmark, PartTrials, SkippedItem, UnsupportedPart, allow_splitting
-from tiltmeter.benchmarks.framed_sentences import ask_framed
+from tiltmeter.benchmarks.framed_sentences import ask_framed_sentences
 from tiltmeter.benchmarks.gender_log_ratios import (
     PROTOCOL,
     PROTOCOLS,
@@ -47,7 +47,7 @@ class SpeakerTemplate:
         """Both words, for the column `candidate` of the score table."""
         return f"{self.male}/{self.female}"
 
-    def fill(self, sentence: str, word: str) -> str:
+    def fill_in_sentence(self, sentence: str, word: str) -> str:
         """Return the template with the sentence and a word filled in."""
         return self.text.format(sentence=sentence, word=word)
 
@@ -74,7 +74,7 @@ def ask(part: str, items: Sequence[GestItem], text: Tokenizer, *, protocol: str)
     """Return questions about sentences in the template `part`, for a model with the tokenizer `text`."""
     reject_other_protocols("GEST", protocol)
     if part == FRAME:
-        return ask_framed(items, text)
+        return ask_framed_sentences(items, text)
     if part not in TEMPLATES:
         raise UsageError(f"GEST has no part {part!r}; choose one of {', '.join((*TEMPLATES, FRAME))}.")
     if any(item.language != "en" for item in items):
@@ -96,7 +96,9 @@ def ask(part: str, items: Sequence[GestItem], text: Tokenizer, *, protocol: str)
 
 def _ask_masked(template: SpeakerTemplate, items: Sequence[GestItem], text: Tokenizer) -> PartTrials:
     result = PartTrials("masked", PROTOCOL)
-    wordings = [[template.fill(item.sentence, word) for item in items] for word in (template.male, template.female)]
+    wordings = [
+        [template.fill_in_sentence(item.sentence, word) for item in items] for word in (template.male, template.female)
+    ]
     ask_masked_wordings(result, items, [template.words] * len(items), wordings, text)
     return result
 
@@ -106,7 +108,7 @@ def _ask_causal(template: SpeakerTemplate, items: Sequence[GestItem], text: Toke
     texts = [
         [template.fill_up_to_word(item.sentence, word) for item in items] for word in (template.male, template.female)
     ]
-    wholes = [text.encode_whole(wordings) for wordings in texts]
+    wholes = [text.encode_with_special_tokens(wordings) for wordings in texts]
     alone = [text.encode(wordings) for wordings in texts]
     for item, *encoded in zip(items, *wholes, *alone, strict=True):
         # Drop an end-of-text token that the tokenizer may add after the word.
@@ -132,7 +134,9 @@ def _ask_sentinel(template: SpeakerTemplate, items: Sequence[GestItem], text: To
         )
     result = PartTrials("seq2seq", SENTINEL)
     male, female = (encoded.ids for encoded in text.encode([template.male, template.female]))
-    sources = text.encode_whole([template.fill(item.sentence, text.sentinel_text) for item in items])
+    sources = text.encode_with_special_tokens(
+        [template.fill_in_sentence(item.sentence, text.sentinel_text) for item in items]
+    )
     for item, source in zip(items, sources, strict=True):
         if len(male) != len(female) or male == female:
             result.skipped.append(SkippedItem(item.id, SAME if male == female else UNEQUAL))

@@ -66,7 +66,7 @@ def ask(part: str, items: Sequence[MultipleChoiceItem], text: Tokenizer, *, prot
     result = PartTrials(text.kind, LIKELIHOOD if protocol == PUBLISHED else protocol)
     distinct = []
     for item in items:
-        if len({item.answer(role).casefold() for role in ROLES}) == len(ROLES):
+        if len({item.get_answer(role).casefold() for role in ROLES}) == len(ROLES):
             distinct.append(item)
         else:
             result.skipped.append(SkippedItem(item.id, _SAME))
@@ -86,8 +86,8 @@ def _build_prompts(items: Sequence[MultipleChoiceItem]) -> list[ContinuedPrompt]
     words = {language: load_prompt_words(language) for language in {item.language for item in items}}
     return [
         ContinuedPrompt(
-            words[item.language].text(item.context.strip(), item.question.strip()),
-            tuple([item.answer(role) for role in ROLES]),
+            words[item.language].build_prompt(item.context.strip(), item.question.strip()),
+            tuple([item.get_answer(role) for role in ROLES]),
         )
         for item in items
     ]
@@ -108,7 +108,7 @@ def _build_causal_questions(items: Sequence[MultipleChoiceItem], text: Tokenizer
 
 def _find_leading_tokens(text: Tokenizer, written: str) -> Ids:
     """Return the special tokens that the tokenizer puts before every text; `written` is any text."""
-    (whole,), (alone,) = text.encode_whole([written]), text.encode([written])
+    (whole,), (alone,) = text.encode_with_special_tokens([written]), text.encode([written])
     return whole.ids[: find_text_positions(whole, alone).start]
 
 
@@ -119,7 +119,7 @@ def _build_sentinel_questions(items: Sequence[MultipleChoiceItem], text: Tokeniz
             "The tokenizer has no sentinel <extra_id_0>, so the model was not trained to fill blanks like T5."
         )
     prompts = _build_prompts(items)
-    sources = text.encode_whole([f"{prompt.text} {text.sentinel_text}" for prompt in prompts])
+    sources = text.encode_with_special_tokens([f"{prompt.text} {text.sentinel_text}" for prompt in prompts])
     answers = iter(text.encode([answer for prompt in prompts for answer in prompt.continuations]))
     lead = (text.decoder_start, text.sentinel)
     for source, answer in ((source, next(answers)) for source in sources for _ in ROLES):
@@ -131,7 +131,7 @@ def _build_scorer(item: MultipleChoiceItem, *, per_character: bool) -> Callable[
     def score(answers: Sequence[Answer]) -> list[Score]:
         numbers = [float(answer.astype(np.float64).sum()) for answer in answers]
         if per_character:
-            numbers = [number / len(item.answer(role)) for number, role in zip(numbers, ROLES, strict=True)]
+            numbers = [number / len(item.get_answer(role)) for number, role in zip(numbers, ROLES, strict=True)]
         best = [number == max(numbers) for number in numbers]
         return [
             Score(f"{item.id}/{role}", name, number)
@@ -144,7 +144,7 @@ def _build_scorer(item: MultipleChoiceItem, *, per_character: bool) -> Callable[
 
 def build_choice(item: MultipleChoiceItem) -> Choice:
     """Return the item as a choice between its three answers."""
-    options = tuple(Option(role, item.answer(role)) for role in ROLES)
+    options = tuple(Option(role, item.get_answer(role)) for role in ROLES)
     return Choice("question", f"{item.context.strip()}\n\n{item.question.strip()}", options)
 
 

@@ -111,7 +111,7 @@ class _Sentence:
     text: range
     words: tuple[int | None, ...] = ()
 
-    def masked(self, position: int, mask: int) -> Question:
+    def build_masked_question(self, position: int, mask: int) -> Question:
         """Return the question for the masked token at `position`; with `words`, the rest of its word is also masked."""
         ids = list(self.ids)
         ids[position] = mask
@@ -143,8 +143,8 @@ def _ask_masked(result: PartTrials, items: Sequence[PairItem], text: Tokenizer, 
         if not shared:
             result.skipped.append(SkippedItem(item.id, _NOTHING_SHARED))
             continue
-        questions = [more.masked(position, text.mask) for position, _ in shared]
-        questions += [less.masked(position, text.mask) for _, position in shared]
+        questions = [more.build_masked_question(position, text.mask) for position, _ in shared]
+        questions += [less.build_masked_question(position, text.mask) for _, position in shared]
         sides = ("more",) * len(shared) + ("less",) * len(shared)
         result.trials.append(Trial(item, tuple(questions), _build_masked_scorer(item), sides))
 
@@ -184,7 +184,7 @@ def _ask_unmasked(result: PartTrials, items: Sequence[PairItem], text: Tokenizer
 
 
 def _build_unmasked_scorer(item: PairItem, attention: bool) -> Callable[[Sequence[Answer]], list[Score]]:
-    def sentence_score(answer: Answer) -> float:
+    def compute_sentence_score(answer: Answer) -> float:
         numbers = answer.astype(np.float64)
         if attention:
             # The attention weights are not normalised, as in the paper and the code of Kaneko and Bollegala (2022).
@@ -193,7 +193,7 @@ def _build_unmasked_scorer(item: PairItem, attention: bool) -> Callable[[Sequenc
         return float(numbers.mean())
 
     def score(answers: Sequence[Answer]) -> list[Score]:
-        more, less = map(sentence_score, answers)
+        more, less = map(compute_sentence_score, answers)
         return [
             _build_sentence_score(item, "more", "more", more),
             _build_sentence_score(item, "less", "less", less),
@@ -208,10 +208,12 @@ def _encode_sentences(
 ) -> Iterator[tuple[PairItem, _Sentence, _Sentence]]:
     """Yield the pairs with both sentences encoded; with `words`, also the word index of each token."""
     texts = [sentence for item in items for sentence in (item.more, item.less)]
-    word_indices = text.words(texts) if words else [()] * len(texts)
+    word_indices = text.find_token_words(texts) if words else [()] * len(texts)
     sentences = [
         _Sentence(whole.ids, find_text_positions(whole, alone), indices)
-        for whole, alone, indices in zip(text.encode_whole(texts), text.encode(texts), word_indices, strict=True)
+        for whole, alone, indices in zip(
+            text.encode_with_special_tokens(texts), text.encode(texts), word_indices, strict=True
+        )
     ]
     return zip(items, sentences[::2], sentences[1::2], strict=True)
 
@@ -224,7 +226,7 @@ def _ask_likelihood(result: PartTrials, items: Sequence[PairItem], text: Tokeniz
 
     Both likelihood protocols ask the same questions, so they share stored answers.
     """
-    lead, source = _build_lead(text)
+    lead, source = _build_leading_tokens(text)
     texts = [sentence for item in items for sentence in (item.more, item.less)]
     encoded = [(*lead, *sentence.ids) for sentence in text.encode(texts)]
     for item, more, less in zip(items, encoded[::2], encoded[1::2], strict=True):
@@ -232,7 +234,7 @@ def _ask_likelihood(result: PartTrials, items: Sequence[PairItem], text: Tokeniz
             result.skipped.append(SkippedItem(item.id, _EMPTY))
             continue
         try:
-            shared = _find_shared_after(len(lead), more, less) if only_shared else None
+            shared = _find_shared_positions_after(len(lead), more, less) if only_shared else None
         except MatchingLimitError:
             result.skipped.append(SkippedItem(item.id, _NOT_ALIGNED))
             continue
@@ -248,7 +250,7 @@ def _ask_likelihood(result: PartTrials, items: Sequence[PairItem], text: Tokeniz
         result.trials.append(Trial(item, questions, score, ("more", "less")))
 
 
-def _find_shared_after(lead: int, more: Ids, less: Ids) -> list[tuple[int, int]]:
+def _find_shared_positions_after(lead: int, more: Ids, less: Ids) -> list[tuple[int, int]]:
     """Return the positions of shared tokens after the first `lead` tokens, counted from the end of these tokens."""
     return [
         (first - lead, second - lead)
@@ -257,7 +259,7 @@ def _find_shared_after(lead: int, more: Ids, less: Ids) -> list[tuple[int, int]]
     ]
 
 
-def _build_lead(text: Tokenizer) -> tuple[tuple[int, ...], tuple[int, ...]]:
+def _build_leading_tokens(text: Tokenizer) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Return the tokens before a sentence, and the input of the encoder (empty for models without an encoder)."""
     if text.kind == "causal":
         if text.start is None:
@@ -270,7 +272,7 @@ def _build_lead(text: Tokenizer) -> tuple[tuple[int, ...], tuple[int, ...]]:
         raise UnsupportedPart(
             "The tokenizer has no sentinel <extra_id_0>, so the model was not trained to fill blanks like T5."
         )
-    (source,) = text.encode_whole([text.sentinel_text])
+    (source,) = text.encode_with_special_tokens([text.sentinel_text])
     return (text.decoder_start, text.sentinel), source.ids
 
 

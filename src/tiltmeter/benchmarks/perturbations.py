@@ -57,10 +57,10 @@ def to_lower_case(text: str, language: str, _kind: str) -> str:
     >>> to_lower_case("Mrs. Lee was BLANK.", "en", "context"), to_lower_case("IŞIK İYİ", "tr", "sentence")
     ('mrs. lee was BLANK.', 'ışık iyi')
     """
-    return BLANK.join(_lower_letters(piece, language) for piece in text.split(BLANK))
+    return BLANK.join(_lower_case_letters(piece, language) for piece in text.split(BLANK))
 
 
-def _lower_letters(text: str, language: str) -> str:
+def _lower_case_letters(text: str, language: str) -> str:
     if language.split("-")[0] in _TURKIC:
         text = text.replace("I", "ı").replace("İ", "i")
     return text.lower()

@@ -10,7 +10,7 @@ from typer.core import TyperGroup
 
 import tiltmeter
 from tiltmeter.cli.error_boundary import TyperWrapped, report_errors
-from tiltmeter.cli.help import with_plain_types
+from tiltmeter.cli.help import simplify_option_types
 from tiltmeter.safe_output import guard_output
 
 # Maps each command to its module and the attribute of the module, in the order of the command list in the help. The
@@ -36,7 +36,7 @@ def _print_version(is_requested: bool) -> None:
         raise typer.Exit
 
 
-def _tiltmeter(
+def _read_global_options(
     version: bool = typer.Option(
         False, "--version", callback=_print_version, is_eager=True, help="Print the version and exit."
     ),
@@ -78,7 +78,7 @@ def make_app(names: Iterable[str] = _COMMANDS) -> typer.Typer:
         pretty_exceptions_show_locals=False,
         context_settings={"help_option_names": ["-h", "--help"]},
     )
-    root.callback()(_tiltmeter)
+    root.callback()(_read_global_options)
     for name in names:
         module, attribute = _COMMANDS[name]
         command = getattr(import_module(f"tiltmeter.cli.{module}"), attribute)
@@ -116,4 +116,4 @@ def main() -> None:
         else:
             first = sys.argv[1:2]
             app = make_app(first if first and first[0] in _COMMANDS else _COMMANDS)
-        with_plain_types(typer.main.get_command(app))()
+        simplify_option_types(typer.main.get_command(app))()

@@ -13,12 +13,12 @@ from tiltmeter.cli.output import parse_choice
 from tiltmeter.datasets.dataset_loader import DATASETS, get_dataset, load_spec, reject_text_export, validate_spec
 from tiltmeter.datasets.dataset_spec import Spec, parse_spec
 from tiltmeter.datasets.file_hashes import get_sha256
-from tiltmeter.datasets.findings import Finding, list_error_codes, list_warning_codes
 from tiltmeter.datasets.licence_consent import accept_notice
 from tiltmeter.datasets.readers import FORMATS, validate_file
 from tiltmeter.datasets.readers.jsonl import write_jsonl
 from tiltmeter.datasets.recorded_hashes import list_unpinned_files
 from tiltmeter.datasets.validation import ValidationResult
+from tiltmeter.datasets.validation_findings import Finding, list_error_codes, list_warning_codes
 from tiltmeter.errors import UsageError
 from tiltmeter.files import reject_unwritable_file
 from tiltmeter.forms import Item, get_item_form
@@ -78,7 +78,7 @@ def get(
         for file in source.files:
             if accept_no_licence and not isinstance(file, Path) and not file.licence_stated:
                 accept_notice(file)
-        for path in source.paths():
+        for path in source.fetch_files():
             typer.echo(path)
 
 
@@ -191,7 +191,7 @@ def convert(
         reject_text_export(spec.name)
         items = load_spec(spec)
     else:
-        items = [item for checked in _validate(source, format, language) for item in checked.accept()]
+        items = [item for checked in _validate(source, format, language) for item in checked.require_valid_items()]
     write_jsonl(items, out)
     typer.echo(f"{len(items)} items written to {out}", err=True)
 

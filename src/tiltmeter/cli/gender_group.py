@@ -93,11 +93,11 @@ def sample(
 
     if pairs:
         from tiltmeter.datasets import load
-        from tiltmeter.datasets.dataset_spec import with_edition
+        from tiltmeter.datasets.dataset_spec import replace_edition
         from tiltmeter.datasets.gest_pair_builder import read_translations
         from tiltmeter.forms.gest import GestItem
 
-        (source,) = with_edition(["gest"], edition)
+        (source,) = replace_edition(["gest"], edition)
         sentences = [item for item in load(source, None, "en") if isinstance(item, GestItem)]
         units = build_pair_units(read_translations(Path(file)), sentences, language)
     else:

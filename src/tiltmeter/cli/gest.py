@@ -19,12 +19,12 @@ app.add_typer(pairs, name="pairs")
 
 
 @pairs.callback()
-def _pairs() -> None:
+def _describe_pairs_group() -> None:
     """Build pairs of masculine and feminine translations."""
 
 
-@pairs.command()
-def build(
+@pairs.command("build")
+def build_pairs_file(
     translations: Annotated[
         list[Path],
         typer.Argument(metavar="FILE.csv", help="CSV files of translations with the columns `from` and `to`."),
@@ -50,7 +50,7 @@ def build(
     `tiltmeter run xlm-roberta-base --on pairs.sk.jsonl`
     """
     from tiltmeter.datasets import load
-    from tiltmeter.datasets.dataset_spec import with_edition
+    from tiltmeter.datasets.dataset_spec import replace_edition
     from tiltmeter.datasets.gest_pair_builder import build_pairs, read_translations
     from tiltmeter.datasets.readers.jsonl import write_jsonl
     from tiltmeter.forms.gest import GestItem
@@ -59,7 +59,7 @@ def build(
         raise UsageError(f"{out} does not end in .jsonl; choose a file name that ends in .jsonl.")
     if out.exists() and not force:
         raise UsageError(f"{out} already exists; choose another file, or replace it with --force.")
-    (source,) = with_edition(["gest"], edition)
+    (source,) = replace_edition(["gest"], edition)
     sentences = [item for item in load(source, None, "en") if isinstance(item, GestItem)]
     texts = [pair for path in translations for pair in read_translations(path)]
     built = build_pairs(texts, sentences, language, system)
@@ -72,8 +72,8 @@ def build(
     write_jsonl(built.pairs, out)
 
 
-@app.command()
-def validity(
+@app.command("validity")
+def print_validity(
     runs: Annotated[list[Path], typer.Argument(metavar="RUN", help="Folders of runs on `gest` and `winobias`.")],
     part: Annotated[
         str, typer.Option(help="The part of WinoBias, such as `type1-test` or `type2-dev`.")
@@ -111,8 +111,8 @@ def validity(
         typer.echo(f"Note: models of different kinds ({', '.join(sorted(kinds))}) are not comparable.")
 
 
-@app.command()
-def theme(
+@app.command("theme")
+def compare_topic(
     run: Annotated[
         Path, typer.Argument(metavar="RUN", help="The folder of a run of language models on items of the form GEST.")
     ],
@@ -121,7 +121,10 @@ def theme(
         typer.Option("--theme", metavar="WORDS.txt", help="A file with English words of a topic, one per line."),
     ] = None,
     negation: Annotated[
-        bool, typer.Option("--negation", help="Instead of --theme: use negations, such as not, never and nobody.")
+        bool,
+        typer.Option(
+            "--negation", help="Instead of --theme: select sentences with a negation, such as not, never or nobody."
+        ),
     ] = False,
 ) -> None:
     """Compare the masculine rates of sentences with certain words and of other sentences about the same stereotypes.

@@ -8,10 +8,10 @@ _TYPE_NAMES |= {"<file>": "FILE", "<directory>": "FOLDER", "<list[path]>": "PATH
 _TYPE_NAMES |= {"<float range>": "NUMBER"}
 
 
-def with_plain_types(command: Any) -> Any:
+def simplify_option_types(command: Any) -> Any:
     """Change a command, or a group of commands, so that its help shows readable types; return the command."""
     for inner in getattr(command, "commands", {}).values():
-        with_plain_types(inner)
+        simplify_option_types(inner)
     for parameter in command.params:
         _simplify_type(parameter)
     original = command.get_help_option
@@ -32,8 +32,8 @@ def _simplify_type(parameter: Any) -> None:
         # Earlier versions of typer print no types for flags.
         return
 
-    def display(ctx: Any) -> str | None:
+    def display_option(ctx: Any) -> str | None:
         text: str | None = original(ctx=ctx)
         return text if text is None else _TYPE_NAMES.get(text.lower(), text)
 
-    parameter.display_type_rich = display
+    parameter.display_type_rich = display_option

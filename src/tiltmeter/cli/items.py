@@ -108,7 +108,7 @@ def _write_suspects(quality: "ItemQuality", path: Path) -> None:
     texts = {
         (one.panel.cells[0].benchmark, one.panel.language, item): " / ".join([text.context, *text.texts.values()])
         for one in quality.panels
-        for item, text in quality.texts(one).items()
+        for item, text in quality.load_item_texts(one).items()
     }
     rows = [
         {

@@ -30,8 +30,8 @@ By = Annotated[
 ]
 
 
-@app.command()
-def new(
+@app.command("new")
+def create_new_project(
     source: Annotated[
         str,
         typer.Argument(
@@ -131,11 +131,11 @@ def new(
         raise UsageError("--with is missing; name a translation system, or use --from-scratch.")
     prompts = {"masculine": he_said or PROMPTS["masculine"], "feminine": she_said or PROMPTS["feminine"]}
     with create_project(out, source, language=to, system=system, pairs=pairs, limit=limit, prompts=prompts) as project:
-        typer.echo(f"{len(project.store.items())} items from {source}; project created in {out}")
+        typer.echo(f"{len(project.store.list_items())} items from {source}; project created in {out}")
 
 
-@app.command()
-def source(
+@app.command("source")
+def prepare_source(
     folder: Folder,
     out: Annotated[
         Path | None,
@@ -177,7 +177,7 @@ def source(
         if (fix or drop or names) and not by:
             raise UsageError("--by is missing; give your name, which is stored in the history of the items.")
         if names:
-            typer.echo(f"{step.use_names(project, by=by):,} pairs with names instead of pronouns")
+            typer.echo(f"{step.replace_pronouns_in_pairs(project, by=by):,} pairs with names instead of pronouns")
         if fix is not None:
             done = step.apply_corrections(project, fix, by=by)
             typer.echo(f"{done.corrected:,} corrected, {done.dropped:,} dropped, {done.restored:,} restored")
@@ -188,7 +188,7 @@ def source(
             step.write_problems(project, out)
         problems = step.check_source(project)
         typer.echo(
-            f"{len(project.store.items()):,} items, {len({problem.item for problem in problems}):,} with problems"
+            f"{len(project.store.list_items()):,} items, {len({problem.item for problem in problems}):,} with problems"
         )
         for code, count in Counter(code for _, code in {(p.item, p.code) for p in problems}).most_common():
             typer.echo(f"{count:>7,} {code}")
@@ -333,7 +333,7 @@ def status(
 
     with open_project(folder) as project:
         if item is not None:
-            project.store.item(item)
+            project.store.get_item(item)
             for entry in project.store.list_history(item):
                 field = " ".join(filter(None, (entry.role, entry.field)))
                 why = f" ({entry.why})" if entry.why else ""
@@ -346,7 +346,7 @@ def status(
     else:
         _print_status(state)
         if reviewed:
-            typer.echo("\n".join(("\nreview", *(f"        {line}" for line in reviewed.lines()))))
+            typer.echo("\n".join(("\nreview", *(f"        {line}" for line in reviewed.format_lines()))))
     if figure is not None:
         from tiltmeter.reports.figure_files import save_figures
 
@@ -474,7 +474,7 @@ def _print_status(state: "ProjectStatus") -> None:
             typer.echo(f"{count:>7,} {outcome} ({placeholder})")
     typer.echo(f"\nopen: {state.open_items:,} items, {state.undecided:,} of them without a decision")
     for (reason, kind), count in state.count_by_reason().items():
-        in_source = state.in_source(reason)
+        in_source = state.count_in_source(reason)
         typer.echo(f"{count:>7,} {reason} ({kind}{f', {in_source:,} also in the source item' if in_source else ''})")
     subjects = state.count_by_subject()
     if subjects:
@@ -493,4 +493,6 @@ def _print_status(state: "ProjectStatus") -> None:
         typer.echo(f"{'':<45}" + "".join(f"{stage.name:>18}" for stage in state.stages))
         for part, reason in keys:
             name = " · ".join(filter(None, (part, reason)))
-            typer.echo(f"{name:<45}" + "".join(f"{stage.total(part, reason):>18,}" for stage in state.stages))
+            typer.echo(
+                f"{name:<45}" + "".join(f"{stage.count_open_items(part, reason):>18,}" for stage in state.stages)
+            )

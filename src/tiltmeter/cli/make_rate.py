@@ -70,14 +70,14 @@ def rate(
                 raise UsageError("--by is missing; give the name of the rater.")
             _print_results(rating, as_json=as_json)
         elif undo:
-            undone = rating.undo(by)
+            undone = rating.undo_last_rating(by)
             typer.echo(f"{undone.unit}: rating of {undone.task} withdrawn")
         elif release:
-            rating.release(by)
+            rating.release_reservations(by)
         elif sheet:
             if sheet.exists():
                 raise UsageError(f"{sheet} already exists; choose another file.")
-            questions = rating.take_all(by, task=task, limit=limit)
+            questions = rating.take_all_questions(by, task=task, limit=limit)
             _write_sheet(sheet, questions)
             print_note(f"{len(questions):,} rows written to {sheet}")
         elif read:
@@ -87,7 +87,7 @@ def rate(
                 raise UsageError(
                     "--step needs --unit and --task; `make rate FOLDER --by NAME` prints the next unit and task."
                 )
-            rating.rate(by, unit, task, step, comment, proposed=parse_named_values(text, "--text"))
+            rating.rate_unit(by, unit, task, step, comment, proposed=parse_named_values(text, "--text"))
             typer.echo(f"{unit}: {task} {step}")
         else:
             _print_question(rating.take_question(by, task=task), as_json=as_json)
@@ -153,7 +153,7 @@ def _read_sheet(rating: "RatingSession", by: str, path: Path) -> int:
     columns, rows = read_table(path)
     if missing := [name for name in ("unit", "task", "step", "proposed", "comment") if name not in columns]:
         raise DataError(f"{path} has no column {missing[0]!r}; write a new file with --sheet, and keep its columns.")
-    texts = {unit.id: unit.texts for unit in rating.store.units()}
+    texts = {unit.id: unit.texts for unit in rating.store.list_units()}
     ratings = []
     for number, row in rows:
         step, place = row.get("step", "").strip(), f"{path}, row {number}"
@@ -165,7 +165,7 @@ def _read_sheet(rating: "RatingSession", by: str, path: Path) -> int:
             raise DataError(f"{place}: `step` is {step!r}; write the number of a step of the scale.")
         proposed = _parse_proposal(row.get("proposed", ""), texts.get(row["unit"], {}), place)
         ratings.append(ImportedRating(place, row["unit"], row["task"], int(step), row.get("comment", ""), proposed))
-    return rating.rate_all(by, ratings)
+    return rating.rate_units(by, ratings)
 
 
 def _parse_proposal(cell: str, texts: dict[str, str], place: str) -> dict[str, str]:

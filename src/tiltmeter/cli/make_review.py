@@ -93,19 +93,21 @@ def review(
         for name in add_reviewer or ():
             session.add_reviewer(name)
         if guidelines:
-            typer.echo(session.guidelines() or "There are no guidelines; set `guidelines` in project.toml to a file.")
+            typer.echo(
+                session.read_guidelines() or "There are no guidelines; set `guidelines` in project.toml to a file."
+            )
         elif by is None:
             if verdict or undo or others:
                 raise UsageError("--by is missing; give the name of the reviewer.")
             _print_queue(session, as_json=as_json)
         elif undo:
-            undone = session.undo(by, item)
+            undone = session.undo_decision(by, item)
             typer.echo(f"{undone.item}: decision to {undone.verdict} withdrawn")
         elif others:
-            for other in session.others(_require_item(item), by):
+            for other in session.reveal_other_decisions(_require_item(item), by):
                 typer.echo(f"{other.reviewer}: {other.verdict} {_format_changes(other.texts)} {other.comment}".rstrip())
         elif verdict:
-            outcome = session.decide(
+            outcome = session.decide_on_item(
                 by,
                 _require_item(item),
                 verdict,
@@ -117,7 +119,7 @@ def review(
             )
             typer.echo(f"{item}: {outcome.state}")
         else:
-            _print_item(session.show(item, by) if item else session.take_next_item(by), as_json=as_json)
+            _print_item(session.show_item(item, by) if item else session.take_next_item(by), as_json=as_json)
 
 
 def adjudicate(
@@ -156,7 +158,7 @@ def adjudicate(
         if by is None:
             raise UsageError("--by is missing; give the name of the person who settles the conflict.")
         session.add_reviewer(by)
-        outcome = session.adjudicate(
+        outcome = session.settle_conflict(
             by,
             item,
             verdict,
@@ -204,7 +206,7 @@ def _print_item(item: "ReviewItem | None", *, as_json: bool) -> None:
 
 
 def _print_conflicts(session: "Review", *, as_json: bool) -> None:
-    conflicts = session.conflicts()
+    conflicts = session.list_conflicts()
     if as_json:
         typer.echo(format_json([asdict(conflict) for conflict in conflicts]))
         return

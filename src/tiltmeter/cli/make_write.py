@@ -53,14 +53,19 @@ def write(
     """
     from tiltmeter.making.project import open_project
     from tiltmeter.making.writing.writing_checks import list_missing_checks
-    from tiltmeter.making.writing.written_items import WrittenText, add_written_items, count_written, load_writing_plan
+    from tiltmeter.making.writing.written_items import (
+        WrittenText,
+        add_written_items,
+        count_written_items,
+        load_writing_plan,
+    )
 
     with open_project(folder) as project:
         load_writing_plan(project)
         if by is None:
             if about or text or read:
                 raise UsageError("--by is missing; give the name of the writer.")
-            counts, plan = count_written(project), load_writing_plan(project)
+            counts, plan = count_written_items(project), load_writing_plan(project)
             if not plan.writers:
                 print_note(f"There are no writers; add their names to `writers` in {folder / 'writing.toml'}.")
             for subject in plan.subjects:

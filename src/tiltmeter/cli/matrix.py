@@ -167,9 +167,9 @@ def _create_engine(
     minutes: int,
     more: list[str],
 ) -> "JobEngine":
-    from tiltmeter.cluster.prefetch import read_prefetched
+    from tiltmeter.cluster.prefetch import read_prefetched_files
 
-    ready = read_prefetched(matrix.out)
+    ready = read_prefetched_files(matrix.out)
     if name == "ray":
         from tiltmeter.cluster.engine_ray import RayEngine
 
@@ -241,7 +241,7 @@ def _print_status(matrix: "RunMatrix") -> None:
 
 
 def _print_forecast(matrix: "RunMatrix") -> None:
-    from tiltmeter.cluster.dry_run import forecast
+    from tiltmeter.cluster.dry_run import forecast_matrix
     from tiltmeter.cluster.time_estimates import format_duration
 
     console = create_plain_console(soft_wrap=True, highlight=False)
@@ -252,7 +252,7 @@ def _print_forecast(matrix: "RunMatrix") -> None:
     )
     for cell in first.cells:
         console.print(f"  {cell.on}, {cell.protocol}")
-    found = forecast(matrix, lambda one: console.print(_format_forecast(one)))
+    found = forecast_matrix(matrix, lambda one: console.print(_format_forecast(one)))
     open_cells = sum(one.open_cells for one in found)
     questions = sum(one.questions or 0 for one in found)
     answered = sum(one.answered for one in found)
@@ -297,9 +297,9 @@ def _format_forecast(one: "ModelForecast") -> str:
 
 
 def _prefetch(matrix: "RunMatrix") -> None:
-    from tiltmeter.cluster.prefetch import prefetch
+    from tiltmeter.cluster.prefetch import prefetch_files
 
-    failed = prefetch(matrix, print_note)
+    failed = prefetch_files(matrix, print_note)
     for name, reason in failed.items():
         print_note(f"Failed: {name}: {escape_unsafe(reason)}")
     print("Models and data are downloaded; jobs need no network." if not failed else f"{len(failed)} downloads failed.")

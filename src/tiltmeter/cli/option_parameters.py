@@ -12,7 +12,7 @@ import typer
 from tiltmeter.options import OptionField, list_options
 
 
-def with_options(command: Callable[..., None]) -> Callable[..., None]:
+def add_option_parameters(command: Callable[..., None]) -> Callable[..., None]:
     """Return a command in which command-line options replace each parameter whose type is an option class.
 
     For example, the parameter `options: ModelOptions` is replaced by one option for each field of `ModelOptions`. The

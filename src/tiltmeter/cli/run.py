@@ -7,17 +7,17 @@ from typing import Annotated, Any
 
 import typer
 
-from tiltmeter.cli.option_parameters import with_options
+from tiltmeter.cli.option_parameters import add_option_parameters
 from tiltmeter.cli.output import print_result
 from tiltmeter.errors import UsageError
 from tiltmeter.options import ChatOptions, ModelOptions, RunSettings
 
-# A default for the parameters that `with_options` replaces; Python requires one, because earlier parameters have
-# defaults.
+# A default for the parameters that `add_option_parameters` replaces; Python requires one, because earlier parameters
+# have defaults.
 _GROUP: Any = None
 
 
-@with_options
+@add_option_parameters
 def run(
     context: typer.Context,
     models: Annotated[
@@ -123,7 +123,7 @@ def run(
     from tiltmeter.cli.output import ignore_note, print_note
     from tiltmeter.cli.run_options import reject_unused_run_options
     from tiltmeter.cli.run_translations import is_for_translators, run_translations
-    from tiltmeter.datasets.dataset_spec import with_edition
+    from tiltmeter.datasets.dataset_spec import replace_edition
     from tiltmeter.progress.progress import hide_progress
     from tiltmeter.progress.terminal_progress import show_in_terminal
     from tiltmeter.runs.evaluate import measure_models
@@ -164,7 +164,7 @@ def run(
         return
     result = measure_models(
         models or ["embedded"],
-        with_edition(on or ["starter"], edition),
+        replace_edition(on or ["starter"], edition),
         replace(settings, chat=chat),
         options,
         out=out,

@@ -1,4 +1,4 @@
-"""`tiltmeter score`: measure published predictions."""
+"""`tiltmeter score`: compute the measures from a file of predictions, without running a model."""
 
 from pathlib import Path
 from typing import Annotated

@@ -42,7 +42,7 @@ def sensitivity(
     `tiltmeter sensitivity runs/demo --change lower-case --limit 200`
     """
 
-    from tiltmeter.comparing.sensitivity import measure_sensitivity, with_sensitivity_notes
+    from tiltmeter.comparing.sensitivity import add_sensitivity_notes, measure_sensitivity
     from tiltmeter.progress.terminal_progress import show_in_terminal
     from tiltmeter.runs.manifest_file import write_manifest
     from tiltmeter.runs.result import Result
@@ -56,7 +56,7 @@ def sensitivity(
     else:
         _print_rows(rows, create_plain_console())
     if limit is None:
-        write_manifest(run, with_sensitivity_notes(result.manifest, rows))
+        write_manifest(run, add_sensitivity_notes(result.manifest, rows))
 
 
 def _print_rows(rows: "list[SensitivityRow]", console: "Console") -> None:
@@ -82,7 +82,7 @@ def _print_rows(rows: "list[SensitivityRow]", console: "Console") -> None:
             share = "" if one.changed is None else f"{one.changed:.0%}"
             cells.append([one.name, one.verdict, value, difference, share])
         print_fitting_table(console, ("", "verdict", row.measure, "difference", "items\nchanged"), cells, labels=2)
-        console.print(Text(f"{row.sentence}\n"))
+        console.print(Text(f"{row.summary_sentence}\n"))
 
 
 def _format_number(measure: "Measure", value: float, interval: "Interval | None", between: str) -> str:

@@ -39,8 +39,8 @@ def show(
     family: Annotated[
         str | None,
         typer.Option(
-            help="Repeat the correction for multiple testing over other tests: the tests of each part and language "
-            "(`portion`), or all tests of the `run`."
+            help="Select the tests that are corrected together for multiple testing, and compute the verdicts again: "
+            "the tests of each part and language (`portion`), or all tests of the run (`run`)."
         ),
     ] = None,
     fixed: Annotated[
@@ -93,7 +93,7 @@ def show(
             raise UsageError(
                 f"{'--by' if by is not None else '--top'} is for one run, but {len(runs)} runs are given; name one run."
             )
-        _print_several(runs, format, measure or [], columns, family, fixed)
+        _print_several_runs(runs, format, measure or [], columns, family, fixed)
         return
     if measure or columns != "language":
         raise UsageError(
@@ -114,10 +114,10 @@ def show(
             )
         )
     else:
-        _print_one(result, by, top)
+        _print_single_run(result, by, top)
 
 
-def _print_one(result: "Result", by: str | None, top: int) -> None:
+def _print_single_run(result: "Result", by: str | None, top: int) -> None:
     from tiltmeter.comparing.strongest_items import select_strongest_items
     from tiltmeter.datasets.name_suggestions import suggest_name
     from tiltmeter.reports.figures.target_forest import SINGLE_TERMS
@@ -133,7 +133,7 @@ def _print_one(result: "Result", by: str | None, top: int) -> None:
         print_strongest(select_strongest_items(result, top), create_plain_console())
 
 
-def _print_several(
+def _print_several_runs(
     folders: list[Path], format: str, measures: list[str], columns: str, family: str | None, fixed: list[str] | None
 ) -> None:
     from tiltmeter.api import load_named_runs

@@ -73,7 +73,7 @@ def studio(
     """
     try:
         from tiltmeter.studio.reviewer_accounts import add_studio_reviewer, remove_studio_reviewer
-        from tiltmeter.studio.server import PORT, open_socket, serve
+        from tiltmeter.studio.server import PORT, open_socket, run_server
         from tiltmeter.studio.studio_config import build_local_config, build_shared_config, parse_port
         from tiltmeter.studio.studio_workspace import StudioWorkspace
     except ModuleNotFoundError as error:
@@ -111,7 +111,7 @@ def studio(
         if port is None:
             port = PORT if behind_proxy else parse_port(share) or 443
         listening = open_socket(bind or ("127.0.0.1" if behind_proxy else "0.0.0.0"), port)
-    serve(
+    run_server(
         config,
         listening,
         certificate=cert,

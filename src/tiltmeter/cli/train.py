@@ -2,15 +2,15 @@
 
 import typer
 
-from tiltmeter.cli.train_next_sentence import convert, evaluate, next_sentence
-from tiltmeter.cli.train_pairs import pairs
+from tiltmeter.cli.train_next_sentence import convert_head, evaluate_saved_head, train_head
+from tiltmeter.cli.train_pairs import create_pairs
 
 app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode="markdown",
     help="Train next-sentence heads for models that have none, such as GPT-2 or T5.",
 )
-app.command("pairs")(pairs)
-app.command("next-sentence")(next_sentence)
-app.command("evaluate")(evaluate)
-app.command("convert")(convert)
+app.command("pairs")(create_pairs)
+app.command("next-sentence")(train_head)
+app.command("evaluate")(evaluate_saved_head)
+app.command("convert")(convert_head)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tiltmeter.training.accuracy import Accuracy
 
 
-def next_sentence(
+def train_head(
     model: Annotated[
         str,
         typer.Argument(
@@ -117,14 +117,14 @@ def next_sentence(
     `tiltmeter run heads/gpt2 --on stereoset:en,de`
     """
     from tiltmeter.models.checkpoint_model import open_model
-    from tiltmeter.training.head_training import TrainingOptions, join_processes, train_next_sentence
+    from tiltmeter.training.head_training import TrainingOptions, join_training_processes, train_next_sentence
     from tiltmeter.training.training_folder import TrainingFolder
     from tiltmeter.training.training_recipe import find_recipe
 
     if (pairs is None) == (not articles):
         raise UsageError("Give either articles with --articles, or a folder of sentence pairs with --pairs.")
     opened = open_model(model, device="cpu", trust_remote_code=trust_remote_code)
-    chosen = find_recipe(recipe, opened.kind, opened.config.model_type, lora=lora).with_changes(
+    chosen = find_recipe(recipe, opened.kind, opened.config.model_type, lora=lora).apply_changes(
         batch=batch,
         accumulation=accumulate,
         core_rate=core_rate,
@@ -148,9 +148,9 @@ def next_sentence(
     )
     if pairs is None:
         training_folder = TrainingFolder(out)
-        processes = join_processes(cpu=cpu)
+        processes = join_training_processes(cpu=cpu)
         if processes.is_main_process:
-            training_folder.check(model, force=force)
+            training_folder.reject_unusable_folder(model, force=force)
             _prepare_pairs(articles or [], training_folder.own_pairs, seed=seed, force=force)
         processes.wait_for_everyone()
         pairs = training_folder.own_pairs
@@ -170,7 +170,7 @@ def next_sentence(
         print_note(f"Head saved in {out}; measure it with: tiltmeter run {out} --on stereoset/intersentence")
 
 
-def evaluate(
+def evaluate_saved_head(
     head: Annotated[str, typer.Argument(metavar="HEAD", help="The folder or hub id of a trained head.")],
     pairs: Annotated[
         Path, typer.Option(metavar="FOLDER", help="The folder of sentence pairs that `tiltmeter train pairs` wrote.")
@@ -204,7 +204,7 @@ def evaluate(
         _print_accuracy(accuracies)
 
 
-def convert(
+def convert_head(
     file: Annotated[
         Path, typer.Argument(metavar="FILE.pth", help="A next-sentence head that Öztürk et al. (2023) released.")
     ],

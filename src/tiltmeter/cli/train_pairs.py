@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 _PARTS: "tuple[Parts, ...]" = ("equal", "all")
 
 
-def pairs(
+def create_pairs(
     articles: Annotated[
         list[str],
         typer.Option(

@@ -12,12 +12,12 @@ from tiltmeter.models.model_opener import AnyModel, select_disabled_speedups, us
 from tiltmeter.models.model_protocol import ChatModel
 from tiltmeter.options import ModelOptions
 from tiltmeter.progress.progress import ShowProgress
-from tiltmeter.runs.chat_run import ask_chats
+from tiltmeter.runs.chat_run import ask_chat_models
 from tiltmeter.runs.language_model_run import ask_model
 from tiltmeter.runs.look_store import list_looks, record_looks
 from tiltmeter.runs.model_output import ModelOutput
-from tiltmeter.runs.preparation import PreparedRun, prepare_run
 from tiltmeter.runs.result_assembly import assemble_result
+from tiltmeter.runs.run_preparation import PreparedRun, prepare_run
 
 
 class OpenModel:
@@ -26,33 +26,39 @@ class OpenModel:
     def __init__(self, entry: ModelCells, model: AnyModel, options: ModelOptions, *, same_machine: bool) -> None:
         self._entry, self._model, self._options, self._same_machine = entry, model, options, same_machine
 
-    def measure(self, cell: PlannedCell, watch: ShowProgress) -> None:
+    def measure_cell(self, cell: PlannedCell, watch: ShowProgress) -> None:
         """Measure one cell (one run of the plan), and write the run to its folder; `watch` receives the progress."""
         began = time.monotonic()
-        names, settings = [self._entry.model.name], self._entry.settings(cell)
-        prepared = prepare_run(names, [cell.on], settings, self._options, self._entry.request(cell))
+        names, settings = [self._entry.model.name], self._entry.build_run_settings(cell)
+        prepared = prepare_run(names, [cell.on], settings, self._options, self._entry.build_request(cell))
         with apply_process_speedups(select_disabled_speedups(plain=self._options.plain)):
-            output = self._ask(prepared, watch)
+            output = self._ask_model(prepared, watch)
         looks = record_looks(get_cache_folder(), list_looks(prepared, [output]))
         result = assemble_result(prepared, [output], looks, time.monotonic() - began)
         # Overwrite with `force`, because the folder may contain a run from an earlier version of the plan.
         result.save(self._entry.folder / cell.folder, force=True)
 
-    def _ask(self, prepared: PreparedRun, watch: ShowProgress) -> ModelOutput:
+    def _ask_model(self, prepared: PreparedRun, watch: ShowProgress) -> ModelOutput:
         # Open the store of answers again for each cell: if one cell fails because the disk is full, the next cell can
         # still succeed.
         if isinstance(self._model, ChatModel):
             with JobReplies(self._entry.folder, same_machine=self._same_machine) as replies:
-                outputs = ask_chats(
-                    [self._model], prepared, replies, watch=watch, so_far=_ignore, tell=_ignore, keep_open=True
+                outputs = ask_chat_models(
+                    [self._model],
+                    prepared,
+                    replies,
+                    watch=watch,
+                    so_far=_ignore_value,
+                    tell=_ignore_value,
+                    keep_open=True,
                 )
                 return outputs[0]
         with JobAnswers(self._entry.folder, same_machine=self._same_machine) as answers:
-            return ask_model(self._model, prepared, answers, watch, _ignore)
+            return ask_model(self._model, prepared, answers, watch, _ignore_value)
 
 
 @contextmanager
-def open_for_cells(entry: ModelCells, *, same_machine: bool) -> Iterator[OpenModel]:
+def open_model_for_cells(entry: ModelCells, *, same_machine: bool) -> Iterator[OpenModel]:
     """Open the model of a job; the weights are loaded later, and only if a question has no stored answer."""
     options = entry.model.build_model_options(get_cache_folder())
     with ExitStack() as stack:
@@ -60,5 +66,5 @@ def open_for_cells(entry: ModelCells, *, same_machine: bool) -> Iterator[OpenMod
         yield OpenModel(entry, model, options, same_machine=same_machine)
 
 
-def _ignore(_value: object) -> None:
+def _ignore_value(_value: object) -> None:
     """Ignore interim values and messages; a job reports its progress with `watch`."""

@@ -22,8 +22,8 @@ from tiltmeter.models.model_protocol import Model
 from tiltmeter.models.scheme import find_scheme
 from tiltmeter.questions import Kind
 from tiltmeter.runs.portion_blocks import collect_question_digests
-from tiltmeter.runs.preparation import prepare_run
 from tiltmeter.runs.run_files import MANIFEST
+from tiltmeter.runs.run_preparation import prepare_run
 from tiltmeter.text_files import expand_home
 
 
@@ -48,7 +48,9 @@ class ModelForecast:
 
 
 @cache_hashes()
-def forecast(matrix: RunMatrix, report: Callable[[ModelForecast], None] = lambda _one: None) -> list[ModelForecast]:
+def forecast_matrix(
+    matrix: RunMatrix, report: Callable[[ModelForecast], None] = lambda _one: None
+) -> list[ModelForecast]:
     """Return a forecast of the remaining work for each model of a matrix; call `report` with each forecast.
 
     Nothing is downloaded, and no weights are loaded.
@@ -63,7 +65,7 @@ def forecast(matrix: RunMatrix, report: Callable[[ModelForecast], None] = lambda
 
 
 def _forecast_model(entry: ModelCells, timings: list[Timing]) -> ModelForecast:
-    cells = entry.unfinished
+    cells = entry.unfinished_cells
     one = ModelForecast(entry, len(cells), sum((entry.folder / cell.folder / MANIFEST).is_file() for cell in cells))
     if not cells:
         return one
@@ -74,7 +76,8 @@ def _forecast_model(entry: ModelCells, timings: list[Timing]) -> ModelForecast:
         return one
     options = entry.model.build_model_options(get_cache_folder())
     prepared = [
-        prepare_run([entry.model.name], [cell.on], entry.settings(cell), options, entry.request(cell)) for cell in cells
+        prepare_run([entry.model.name], [cell.on], entry.build_run_settings(cell), options, entry.build_request(cell))
+        for cell in cells
     ]
     one.items = sum(len(portion.items) for run in prepared for portion in run.chosen)
     size = ModelSize()
@@ -94,7 +97,7 @@ def _forecast_model(entry: ModelCells, timings: list[Timing]) -> ModelForecast:
                             questions.setdefault(kind, set()).update(digests)
                     one.questions = sum(map(len, questions.values()))
                     one.answered = sum(
-                        _count_stored(entry.folder, model.fingerprint(kind), digests)
+                        _count_stored_answers(entry.folder, model.fingerprint(kind), digests)
                         for kind, digests in questions.items()
                     )
         except (TiltmeterError, OSError) as error:
@@ -127,7 +130,7 @@ def _disable_hub() -> Iterator[None]:
         constants.HF_HUB_OFFLINE = before
 
 
-def _count_stored(folder: Path, fingerprint: str, digests: set[bytes]) -> int:
+def _count_stored_answers(folder: Path, fingerprint: str, digests: set[bytes]) -> int:
     """Return how many of the questions have an answer in the cache or in the store of the job in `folder`."""
     found: set[bytes] = set()
     if (get_cache_folder() / ANSWERS).is_file():

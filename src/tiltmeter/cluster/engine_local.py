@@ -43,7 +43,7 @@ class LocalEngine:
         self._all_gpus = list_visible_gpus()
         self._free_gpus = list(self._all_gpus)
 
-    def start(self, entries: Sequence[ModelCells]) -> None:
+    def start_jobs(self, entries: Sequence[ModelCells]) -> None:
         """Queue the jobs, and start as many jobs as the limit and the GPUs allow."""
         for entry in entries:
             if self._count_needed_gpus(entry) > len(self._all_gpus):
@@ -60,19 +60,19 @@ class LocalEngine:
 
     def take_ended_jobs(self) -> Iterator[tuple[ModelCells, JobOutcome]]:
         """Yield the jobs that have ended since the last call, with their outcomes."""
-        ended = self._runner.remove_ended()
+        ended = self._runner.remove_ended_jobs()
         for job, _ in ended:
             self._free_gpus += job.gpus
         self._start_waiting_jobs()
         for job, code in ended:
             yield job.entry, _read_outcome(job, code)
 
-    def stop(self) -> None:
+    def stop_jobs(self) -> None:
         """Ask all processes to end; kill them if they do not end in time, or at once if the user interrupts again."""
         self._waiting.clear()
         running = self._runner.jobs
         try:
-            self._runner.stop()
+            self._runner.stop_jobs()
         finally:
             for job in running:
                 job.output.close()
@@ -95,7 +95,7 @@ class LocalEngine:
             entry = self._waiting.popleft()
             # Use a file, because a full pipe would block the job. The file is closed when the job has ended.
             output = tempfile.TemporaryFile()  # noqa: SIM115
-            self._runner.add(_RunningJob(entry, output, gpus), self._start_process(entry, gpus, output))
+            self._runner.add_job(_RunningJob(entry, output, gpus), self._start_process(entry, gpus, output))
 
     def _start_process(self, entry: ModelCells, gpus: tuple[str, ...], output: IO[bytes]) -> JobProcess:
         common = {**build_job_environment(entry, self._prefetched), **get_thread_limits(self._runner.limit)}
@@ -103,7 +103,7 @@ class LocalEngine:
         folder = entry.folder.resolve()
         if CAN_FORK:
             with open_log(folder) as log:
-                return self._get_server(entry, common).start(folder, own, output, log)
+                return self._get_server(entry, common).start_job(folder, own, output, log)
         return start_process("tiltmeter.cluster.model_job", folder, output=output, variables={**common, **own})
 
     def _get_server(self, entry: ModelCells, variables: dict[str, str]) -> JobServer:

@@ -50,13 +50,13 @@ class RayEngine:
         self._prefetched, self._retries = prefetched, retries
         self._is_ours = not ray.is_initialized()
         if self._is_ours:
-            self._connect(address)
+            self._connect_to_cluster(address)
         self._gpus = any(node["Resources"].get("GPU", 0) for node in self._list_alive_nodes())
         self._tasks: dict[Any, ModelCells] = {}
         self._probe: Path | None = None
-        self._head, self._last_contact = self._find_reachable_head(), time.monotonic()
+        self._head, self._last_contact = self._find_reachable_head_node(), time.monotonic()
 
-    def _connect(self, address: str | None) -> None:
+    def _connect_to_cluster(self, address: str | None) -> None:
         options: dict[str, Any] = {"log_to_driver": False, "logging_level": "ERROR"}
         if address is None:
             options |= {"address": "local", "include_dashboard": False}
@@ -65,7 +65,7 @@ class RayEngine:
         try:
             if address is not None:
                 # Check the address first, because Ray itself would retry for minutes.
-                _reject_unreachable(address)
+                _reject_unreachable_cluster(address)
             self._ray.init(**options)
         except (ValueError, RuntimeError, OSError, OverflowError) as error:
             raise UsageError(
@@ -76,12 +76,12 @@ class RayEngine:
     def _list_alive_nodes(self) -> list[dict[str, Any]]:
         return [node for node in self._ray.nodes() if node["Alive"]]
 
-    def start(self, entries: Sequence[ModelCells]) -> None:
+    def start_jobs(self, entries: Sequence[ModelCells]) -> None:
         """Submit a task for each job."""
         if not entries:
             return
         for entry in entries:
-            self._reject_too_large(entry, self._get_resources(entry))
+            self._reject_too_large_job(entry, self._get_resources(entry))
         self._probe = entries[0].folder.parent.resolve() / f".probe-{uuid.uuid4().hex}"
         self._probe.touch()
         variables = {name: os.environ[name] for name in _PASSED_VARIABLES if name in os.environ}
@@ -109,7 +109,7 @@ class RayEngine:
             resources["memory"] = int(entry.model.memory_gb * 2**30)
         return resources
 
-    def _reject_too_large(self, entry: ModelCells, resources: dict[str, Any]) -> None:
+    def _reject_too_large_job(self, entry: ModelCells, resources: dict[str, Any]) -> None:
         """Raise a UsageError if no node has enough resources for a job, because its task would wait for ever."""
         names = {"num_cpus": "CPU", "num_gpus": "GPU", "memory": "memory"}
         for node in self._list_alive_nodes():
@@ -134,11 +134,11 @@ class RayEngine:
         for reference in ended:
             yield self._tasks.pop(reference), self._get_outcome(reference)
 
-    def _find_reachable_head(self) -> str | None:
+    def _find_reachable_head_node(self) -> str | None:
         """Return the address of the cluster's head node; None if it cannot be reached directly, as behind a proxy."""
         with suppress(OSError, AttributeError, RuntimeError):
             head = str(self._ray.get_runtime_context().gcs_address)
-            _reject_unreachable(head)
+            _reject_unreachable_cluster(head)
             return head
         return None
 
@@ -148,7 +148,7 @@ class RayEngine:
         if self._head is None or now - self._last_contact < _CHECK_INTERVAL:
             return
         try:
-            _reject_unreachable(self._head)
+            _reject_unreachable_cluster(self._head)
             self._last_contact = now
         except OSError as error:
             if now - self._last_contact >= _LOST_AFTER:
@@ -168,7 +168,7 @@ class RayEngine:
             return build_failure(f"Ray ended the task: {_format_error(error)}.")
         return outcome
 
-    def stop(self) -> None:
+    def stop_jobs(self) -> None:
         """Cancel all tasks, and disconnect from the cluster.
 
         Tasks that do not end in time are killed; if the user interrupts again, they are killed at once.
@@ -176,23 +176,23 @@ class RayEngine:
         # These errors mean that the cluster is lost, so there is nothing to cancel.
         with suppress(self._ray.exceptions.RayError, ConnectionError, RuntimeError):
             try:
-                self._cancel(force=False)
+                self._cancel_tasks(force=False)
                 if self._tasks:
                     self._ray.wait(list(self._tasks), num_returns=len(self._tasks), timeout=_PATIENCE)
             finally:
-                self._cancel(force=True)
+                self._cancel_tasks(force=True)
         self._tasks.clear()
         if self._probe is not None:
             self._probe.unlink(missing_ok=True)
         if self._is_ours:
             self._ray.shutdown()
 
-    def _cancel(self, *, force: bool) -> None:
+    def _cancel_tasks(self, *, force: bool) -> None:
         for reference in self._tasks:
             self._ray.cancel(reference, force=force)
 
 
-def _reject_unreachable(address: str) -> None:
+def _reject_unreachable_cluster(address: str) -> None:
     """Raise an OSError if there is no server at HOST:PORT; other addresses, such as `auto`, are not checked."""
     if match := _HOST_AND_PORT.fullmatch(address):
         socket.create_connection((match["host"].strip("[]"), int(match["port"])), _CONNECT_TIMEOUT).close()

@@ -84,7 +84,7 @@ class SlurmEngine:
         self._earlier: dict[str, str] | None = None
         self.continues_after_exit = cluster != "local"
 
-    def start(self, entries: Sequence[ModelCells]) -> None:
+    def start_jobs(self, entries: Sequence[ModelCells]) -> None:
         """Submit the jobs that are not in the queue yet."""
         groups: dict[tuple[Any, ...], list[ModelCells]] = {}
         for entry in entries:
@@ -96,9 +96,9 @@ class SlurmEngine:
             own = {**build_job_environment(entry, self._prefetched), **({} if gpus else {"CUDA_VISIBLE_DEVICES": ""})}
             groups.setdefault((gpus, model.cpus, model.memory_gb, tuple(sorted(own.items()))), []).append(entry)
         for (gpus, cpus, memory, environment), members in groups.items():
-            self._submit(members, gpus, cpus, memory, dict(environment))
+            self._submit_jobs(members, gpus, cpus, memory, dict(environment))
 
-    def _submit(
+    def _submit_jobs(
         self, entries: list[ModelCells], gpus: int, cpus: int, memory: float | None, environment: dict[str, str]
     ) -> None:
         logs = entries[0].folder.parent.resolve() / _LOGS
@@ -164,12 +164,12 @@ class SlurmEngine:
         results = {
             name
             for logs in {job.paths.result_pickle.parent for _, job in self._jobs.values()}
-            for name in _list_names(logs)
+            for name in _list_file_names(logs)
         }
         for number, (entry, job) in list(self._jobs.items()):
             if job.paths.result_pickle.name in results or (not self.continues_after_exit and job.done()):
                 outcome = self._get_outcome(job)
-            elif self.continues_after_exit and self._is_gone(number, waiting, entry):
+            elif self.continues_after_exit and self._has_left_queue(number, waiting, entry):
                 outcome = build_failure(
                     f"Slurm ended job {number} (cancelled, failed, or node lost); its output is in the folder {_LOGS} "
                     "of the matrix."
@@ -188,7 +188,7 @@ class SlurmEngine:
             return build_failure(f"The Slurm job failed: {_get_last_line(error)}")
         return outcome
 
-    def _is_gone(self, number: str, waiting: Mapping[str, str] | None, entry: ModelCells) -> bool:
+    def _has_left_queue(self, number: str, waiting: Mapping[str, str] | None, entry: ModelCells) -> bool:
         """Return whether a job was neither in the queue nor running for 10 seconds; False if Slurm does not respond."""
         now = time.monotonic()
         if waiting is None or number in waiting or is_held(entry.folder):
@@ -206,7 +206,7 @@ class SlurmEngine:
         ended = ("COMPLETED", "CANCELLED", "FAILED", "TIMEOUT", "NODE_FAIL", "OUT_OF_MEMORY")
         return {number: state for number, state in rows if not state.startswith(ended)}
 
-    def stop(self) -> None:
+    def stop_jobs(self) -> None:
         """Let the jobs continue in Slurm; with `cluster="local"`, end their processes."""
         if not self.continues_after_exit:
             for _, job in self._jobs.values():
@@ -214,7 +214,7 @@ class SlurmEngine:
                     job.cancel()
 
 
-def _list_names(folder: Path) -> list[str]:
+def _list_file_names(folder: Path) -> list[str]:
     """Return the file names in a folder; empty if the folder cannot be read."""
     try:
         return [path.name for path in folder.iterdir()]

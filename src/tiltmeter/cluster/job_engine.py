@@ -21,16 +21,16 @@ class JobEngine(Protocol):
     # Whether the jobs continue after the command that started them has ended.
     continues_after_exit: bool
 
-    def start(self, entries: Sequence[ModelCells]) -> None:
+    def start_jobs(self, entries: Sequence[ModelCells]) -> None:
         """Start or queue a job for each of these models."""
 
     def is_started(self, entry: ModelCells) -> bool:
-        """Return whether a job of an earlier command still waits or runs; `start` does not start this job again."""
+        """Return whether a job of an earlier command still waits or runs; `start_jobs` does not start it again."""
 
     def take_ended_jobs(self) -> Iterable[tuple[ModelCells, JobOutcome]]:
         """Return the jobs that have ended since the last call, with their outcomes."""
 
-    def stop(self) -> None:
+    def stop_jobs(self) -> None:
         """End the jobs; if `continues_after_exit` is true, let them continue in the cluster."""
 
 
@@ -40,7 +40,7 @@ def build_job_environment(entry: ModelCells, prefetched: PrefetchedFiles) -> dic
     If all files of the job were downloaded before (see `prefetch`), the variables disable network access; otherwise,
     the dictionary is empty.
     """
-    return dict(_WITHOUT_NETWORK) if prefetched.has_all_of(entry) else {}
+    return dict(_WITHOUT_NETWORK) if prefetched.has_all_files_of(entry) else {}
 
 
 def get_thread_limits(jobs: int) -> dict[str, str]:

@@ -57,7 +57,7 @@ class LockHolder:
     values: dict[str, Any]
 
     @property
-    def is_here(self) -> bool:
+    def is_on_this_machine(self) -> bool:
         """Return whether the owner is a process on this machine."""
         return self.values.get("machine") == get_machine_id()
 
@@ -72,7 +72,7 @@ class LockHolder:
             return False
 
     @property
-    def is_recent(self) -> bool:
+    def has_recent_heartbeat(self) -> bool:
         """Return whether the last heartbeat is recent according to the clock of this machine."""
         return abs(time.time() - self.touched) < LOST_AFTER
 
@@ -100,7 +100,7 @@ def is_held(folder: Path) -> bool:
     holder = read_holder(folder)
     if holder is None:
         return False
-    return holder.is_alive if holder.is_here else holder.is_recent
+    return holder.is_alive if holder.is_on_this_machine else holder.has_recent_heartbeat
 
 
 def find_held_folders(folders: Iterable[Path]) -> set[Path]:
@@ -109,9 +109,9 @@ def find_held_folders(folders: Iterable[Path]) -> set[Path]:
     held = set()
     for folder in folders:
         holder = read_holder(folder)
-        if holder is not None and holder.is_here and holder.is_alive:
+        if holder is not None and holder.is_on_this_machine and holder.is_alive:
             held.add(folder)
-        elif holder is not None and not holder.is_here:
+        elif holder is not None and not holder.is_on_this_machine:
             watched[folder] = holder
     if watched:
         time.sleep(_MISSED * BEAT)
@@ -149,16 +149,16 @@ class JobLock:
                 handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644)
             except FileExistsError:
                 if (holder := read_holder(self.folder)) is not None:
-                    self._remove(path, self._wait_until_lost(holder))
+                    self._remove_lost_lock(path, self._wait_until_lock_is_free(holder))
                 continue
             except OSError as error:
                 raise build_write_error(path, error) from error
-            self._write(handle, path)
+            self._write_lock(handle, path)
             self._thread.start()
             return self
         raise self._build_taken_error(read_holder(self.folder))
 
-    def _write(self, handle: int, path: Path) -> None:
+    def _write_lock(self, handle: int, path: Path) -> None:
         try:
             with os.fdopen(handle, "w", encoding="utf-8") as file:
                 file.write(self._text)
@@ -168,20 +168,22 @@ class JobLock:
                 path.unlink()
             raise build_write_error(path, error) from error
 
-    def _wait_until_lost(self, holder: LockHolder) -> LockHolder:
+    def _wait_until_lock_is_free(self, holder: LockHolder) -> LockHolder:
         """Wait until the lock is lost or released, and return its last owner; raise `JobTakenError` if it is held."""
         last, since = holder, time.monotonic()
         while True:
             is_ours = bool(self.call) and holder.values.get("call") == self.call
-            if holder.is_here and not holder.is_alive:
+            if holder.is_on_this_machine and not holder.is_alive:
                 return holder
-            if not is_ours and (holder.is_here or holder != last or (holder.is_recent and not self._wait)):
+            if not is_ours and (
+                holder.is_on_this_machine or holder != last or (holder.has_recent_heartbeat and not self._wait)
+            ):
                 raise self._build_taken_error(holder)
             if holder != last:
                 last, since = holder, time.monotonic()
             age = time.time() - last.touched
             patience = min(LOST_AFTER, max(LOST_AFTER - max(age, 0.0), _MISSED * BEAT))
-            if not holder.is_here and time.monotonic() - since >= patience:
+            if not holder.is_on_this_machine and time.monotonic() - since >= patience:
                 return holder
             time.sleep(BEAT / 4)
             current = read_holder(self.folder)
@@ -189,7 +191,7 @@ class JobLock:
                 return holder
             holder = current
 
-    def _remove(self, path: Path, lost: LockHolder) -> None:
+    def _remove_lost_lock(self, path: Path, lost: LockHolder) -> None:
         """Remove a lost lock file; if the file is already the new lock of another process, restore the file."""
         aside = path.with_name(f"{LOCK}.{self.job}")
         with suppress(FileNotFoundError):

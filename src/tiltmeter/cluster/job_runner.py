@@ -44,10 +44,10 @@ class JobRunner(Generic[Job]):
 
     @property
     def jobs(self) -> list[Job]:
-        """Return the jobs that `remove_ended` has not returned yet."""
+        """Return the jobs that `remove_ended_jobs` has not returned yet."""
         return [job for job, _ in self._processes]
 
-    def add(self, job: Job, process: JobProcess) -> None:
+    def add_job(self, job: Job, process: JobProcess) -> None:
         """Add a job and its process to the running jobs."""
         self._processes.append((job, process))
 
@@ -55,13 +55,13 @@ class JobRunner(Generic[Job]):
         """Return whether the process of a job is still running."""
         return any(known == job and process.poll() is None for known, process in self._processes)
 
-    def remove_ended(self) -> list[tuple[Job, int]]:
+    def remove_ended_jobs(self) -> list[tuple[Job, int]]:
         """Remove and return the jobs that have ended since the last call, with their exit codes."""
         ended = [(job, process) for job, process in self._processes if process.poll() is not None]
         self._processes = [entry for entry in self._processes if entry not in ended]
         return [(job, process.wait()) for job, process in ended]
 
-    def stop(self) -> None:
+    def stop_jobs(self) -> None:
         """Ask all processes to end, and kill processes that do not end in time; if interrupted, kill all at once."""
         processes, self._processes = [process for _, process in self._processes], []
         try:

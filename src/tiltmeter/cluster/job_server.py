@@ -44,7 +44,7 @@ class ForkedJob:
 
     def poll(self) -> int | None:
         """Return the exit code; None while the job runs."""
-        self.server.receive(0)
+        self.server.receive_messages(0)
         return self.returncode
 
     def wait(self, timeout: float | None = None) -> int:
@@ -54,18 +54,18 @@ class ForkedJob:
             left = None if end is None else end - time.monotonic()
             if left is not None and left <= 0:
                 raise subprocess.TimeoutExpired("job", timeout or 0)
-            self.server.receive(left)
+            self.server.receive_messages(left)
         return self.returncode
 
     def terminate(self) -> None:
         """Send SIGTERM to the job."""
-        self._send(signal.SIGTERM)
+        self._send_signal(signal.SIGTERM)
 
     def kill(self) -> None:
         """Send SIGKILL to the job."""
-        self._send(signal.SIGKILL)
+        self._send_signal(signal.SIGKILL)
 
-    def _send(self, number: signal.Signals) -> None:
+    def _send_signal(self, number: signal.Signals) -> None:
         if self.poll() is not None:
             return
         if self.pid is None:
@@ -97,10 +97,10 @@ class JobServer:
     @property
     def is_alive(self) -> bool:
         """Return whether the server process is running, so that it can accept jobs."""
-        self.receive(0)
+        self.receive_messages(0)
         return self._process.poll() is None
 
-    def start(self, folder: Path, variables: Mapping[str, str], output: IO[bytes], log: IO[str]) -> ForkedJob:
+    def start_job(self, folder: Path, variables: Mapping[str, str], output: IO[bytes], log: IO[str]) -> ForkedJob:
         """Start the job in a folder with these environment variables; the job writes its outcome to `output`."""
         job = ForkedJob(self)
         self._jobs.append(job)
@@ -112,7 +112,7 @@ class JobServer:
             self.kill()
         return job
 
-    def receive(self, seconds: float | None) -> None:
+    def receive_messages(self, seconds: float | None) -> None:
         """Read the messages of the server; wait at most `seconds` for the first message, or without limit for None."""
         while self._connection.fileno() >= 0 and select.select([self._connection], [], [], seconds)[0]:
             message = b""
@@ -131,7 +131,7 @@ class JobServer:
         self._process.kill()
         self._process.wait()
         while self._connection.fileno() >= 0:
-            self.receive(None)
+            self.receive_messages(None)
         self._end_jobs()
 
     def _end_jobs(self) -> None:

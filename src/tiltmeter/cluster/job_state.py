@@ -62,20 +62,20 @@ class JobState:
         self._changing, self._writing = threading.Lock(), threading.Lock()
 
     def __enter__(self) -> Self:
-        self.write()
-        self._lock.each_beat = self.write
+        self.write_file()
+        self._lock.each_beat = self.write_file
         return self
 
     def __exit__(self, *exc: object) -> None:
         self._lock.each_beat = lambda: None
-        self.write()
+        self.write_file()
 
-    def update(self, **values: Any) -> None:
+    def update_values(self, **values: Any) -> None:
         """Change values of the state; the next heartbeat writes them to the file."""
         with self._changing:
             self.values |= values
 
-    def write(self) -> None:
+    def write_file(self) -> None:
         """Write the state file now; ignore errors, so that a full disk does not end the job."""
         with self._writing, suppress(OSError, TiltmeterError):
             with self._changing:

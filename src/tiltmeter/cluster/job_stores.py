@@ -30,16 +30,16 @@ class _UnlockedStore:
 
     _file: str
     is_read_only: bool
-    _connect: Any
-    _try_tables: Any
+    _open_connection: Any
+    _read_each_table: Any
 
-    def _open(self) -> None:
+    def _open_file(self) -> None:
         address = f"file:{quote(str(Path(self._file).resolve()))}?mode=ro&immutable=1"
-        self._db = self._connect(address, uri=True)
+        self._db = self._open_connection(address, uri=True)
         self.is_read_only = True
-        self._try_tables()
+        self._read_each_table()
 
-    def _replace(self, error: StoreError) -> None:
+    def _replace_damaged_file(self, error: StoreError) -> None:
         raise error
 
 
@@ -72,15 +72,15 @@ class JobAnswers(AnswerStore):
                     found.update(known)
         return found
 
-    def get_loading(self, fingerprint: str) -> LoadFindings:
+    def get_load_findings(self, fingerprint: str) -> LoadFindings:
         """Return what this store or the cache records about loading the model, such as disabled speed-ups.
 
         The result is empty if neither the store nor the cache has a record.
         """
-        found = super().get_loading(fingerprint)
+        found = super().get_load_findings(fingerprint)
         if found == LoadFindings() and self._cache is not None:
             with suppress(StoreError):
-                found = self._cache.get_loading(fingerprint)
+                found = self._cache.get_load_findings(fingerprint)
         return found
 
     def close(self) -> None:

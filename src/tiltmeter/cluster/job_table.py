@@ -49,7 +49,7 @@ def build_job_row(entry: ModelCells) -> JobRow:
     name = str(state.get("state", "waiting"))
     # False if the plan has changed since the job started.
     is_of_plan = state.get("plan") == entry.digest
-    finished = state.get("finished", 0) if is_of_plan else len(entry.cells) - len(entry.unfinished)
+    finished = state.get("finished", 0) if is_of_plan else len(entry.cells) - len(entry.unfinished_cells)
     if name in ("waiting", "finished") or (name != "running" and not is_of_plan):
         name = "finished" if finished == len(entry.cells) else "waiting"
     if name != "running" and _is_queued(entry, state):

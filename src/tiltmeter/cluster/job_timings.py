@@ -30,7 +30,7 @@ def save_timings(out: Path, entry: ModelCells) -> None:
         if state.get("job") in known:
             return
         with TimingStore(get_cache_folder() / _TIMINGS) as timings:
-            timings.add(_build_timing(entry, values) for values in state.get("timings", []) if values["asked"])
+            timings.add_timings(_build_timing(entry, values) for values in state.get("timings", []) if values["asked"])
         write_text(out / _RECORDED, json.dumps([*known, state["job"]]))
 
 
@@ -59,4 +59,4 @@ def load_timings() -> list[Timing]:
     if not (get_cache_folder() / _TIMINGS).is_file():
         return []
     with TimingStore(get_cache_folder() / _TIMINGS) as timings:
-        return timings.list_newest()
+        return timings.list_newest_timings()

@@ -20,7 +20,7 @@ def raise_on_signals() -> None:
     signal.signal(signal.SIGTERM, signal.default_int_handler)
 
 
-def exit_taken_over() -> None:
+def exit_after_takeover() -> None:
     """End this process at once, because another process has taken over its job."""
     logger.error("Another process has taken over this job, because this process sent no heartbeat for a long time.")
     # No stored answer is damaged, because each batch of answers is one transaction.

@@ -53,7 +53,7 @@ def run_matrix(
     to_do = _select_jobs(matrix, engine, result)
     ended: dict[str, JobOutcome] = {}
     try:
-        engine.start(to_do)
+        engine.start_jobs(to_do)
         while wait and len(ended) < len(to_do):
             for entry, outcome in engine.take_ended_jobs():
                 ended[entry.folder.name] = outcome
@@ -66,13 +66,13 @@ def run_matrix(
             if len(ended) < len(to_do):
                 time.sleep(_POLL_INTERVAL)
     except BaseException:
-        engine.stop()
+        engine.stop_jobs()
         if not engine.continues_after_exit:
             for entry in to_do:
                 with suppress(Exception):
                     _merge_stores(entry, result)
         raise
-    engine.stop()
+    engine.stop_jobs()
     _process_ended_jobs(matrix, ended, result)
     return result
 
@@ -84,13 +84,13 @@ def _select_jobs(matrix: RunMatrix, engine: JobEngine, result: MatrixResult) -> 
     for entry in matrix.models:
         if not (started := engine.is_started(entry)) and entry.folder in held:
             result.elsewhere.append(entry.label)
-        elif started or entry.unfinished:
+        elif started or entry.unfinished_cells:
             try:
                 # The job file is also written for queued jobs, which read it when they start.
                 write_job(entry)
                 to_do.append(entry)
             except (TiltmeterError, OSError) as error:
-                result.failed |= {(entry.label, cell.folder): str(error) for cell in entry.unfinished}
+                result.failed |= {(entry.label, cell.folder): str(error) for cell in entry.unfinished_cells}
         else:
             # An earlier command may have ended before it merged the stores of this job.
             _merge_stores(entry, result)
@@ -100,7 +100,7 @@ def _select_jobs(matrix: RunMatrix, engine: JobEngine, result: MatrixResult) -> 
 
 def _process_ended_jobs(matrix: RunMatrix, ended: dict[str, JobOutcome], result: MatrixResult) -> None:
     for entry in matrix.models:
-        left = entry.unfinished
+        left = entry.unfinished_cells
         result.complete += len(entry.cells) - len(left)
         outcome = ended.get(entry.folder.name)
         if outcome is None or outcome["state"] == "busy":
@@ -116,7 +116,7 @@ def _merge_stores(entry: ModelCells, result: MatrixResult) -> None:
         return
     try:
         with JobLock(entry.folder, wait=False):
-            merge_stores(entry.folder, remove=not entry.unfinished)
+            merge_stores(entry.folder, remove=not entry.unfinished_cells)
     except JobTakenError:
         # The process that holds the lock will merge the stores.
         pass

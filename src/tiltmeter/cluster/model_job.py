@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 from tiltmeter.cluster.job_lock import JobLock, JobTakenError, get_machine_id
 from tiltmeter.cluster.job_state import JobState
-from tiltmeter.cluster.job_work import describe_failure, exit_taken_over, raise_on_signals
+from tiltmeter.cluster.job_work import describe_failure, exit_after_takeover, raise_on_signals
 from tiltmeter.cluster.plan_cells import ModelCells, PlannedCell
 from tiltmeter.cluster.plan_file import build_planned_model
 from tiltmeter.cluster.throughput import CellThroughput
@@ -85,11 +85,11 @@ def _run_job(folder: Path, call: str, about: dict[str, Any]) -> JobOutcome:
     )
     with ExitStack() as stack:
         try:
-            lock = stack.enter_context(JobLock(folder, call, on_lost=exit_taken_over))
+            lock = stack.enter_context(JobLock(folder, call, on_lost=exit_after_takeover))
         except JobTakenError as error:
             return {"state": "busy", "failed": {"": str(error)}}
-        entry.finish_saves()
-        cells = entry.unfinished
+        entry.finish_interrupted_saves()
+        cells = entry.unfinished_cells
         known = {"model": entry.model.name, "cells": len(entry.cells), "finished": len(entry.cells) - len(cells)}
         known |= {"plan": entry.digest, "failed": {}, "timings": []}
         state = stack.enter_context(JobState(lock, {**about, **known}))
@@ -109,7 +109,7 @@ def _merge_own_stores(entry: ModelCells) -> None:
 
     if has_stores(entry.folder):
         with suppress(TiltmeterError, OSError):
-            merge_stores(entry.folder, remove=not entry.unfinished)
+            merge_stores(entry.folder, remove=not entry.unfinished_cells)
 
 
 def _run_cells(entry: ModelCells, cells: list[PlannedCell], state: JobState, *, same_machine: bool) -> JobOutcome:
@@ -119,18 +119,18 @@ def _run_cells(entry: ModelCells, cells: list[PlannedCell], state: JobState, *, 
         with ExitStack() as stack:
             model: OpenModel | None = None
             for cell in cells:
-                state.update(cell=cell.folder, answered=0, questions=0, stage="")
+                state.update_values(cell=cell.folder, answered=0, questions=0, stage="")
 
                 try:
                     if model is None:
                         # Imported here, because it imports torch, which takes seconds.
-                        from tiltmeter.cluster.cell_run import open_for_cells
+                        from tiltmeter.cluster.cell_run import open_model_for_cells
 
-                        model = stack.enter_context(open_for_cells(entry, same_machine=same_machine))
+                        model = stack.enter_context(open_model_for_cells(entry, same_machine=same_machine))
                     throughput = CellThroughput(state)
-                    model.measure(cell, throughput.watch)
+                    model.measure_cell(cell, throughput.watch_progress)
                     timings = state.values["timings"]
-                    state.update(timings=[*timings, {"cell": cell.folder, **throughput.summary()}])
+                    state.update_values(timings=[*timings, {"cell": cell.folder, **throughput.summarize()}])
                     done += 1
                 except Exception as error:
                     reason = describe_failure(error)
@@ -139,12 +139,12 @@ def _run_cells(entry: ModelCells, cells: list[PlannedCell], state: JobState, *, 
                         failed = {left.folder: reason for left in cells}
                         break
                     failed[cell.folder] = reason
-                state.update(finished=done, failed=dict(failed))
+                state.update_values(finished=done, failed=dict(failed))
     except BaseException:
-        state.update(state="stopped", finished=done, failed=failed)
+        state.update_values(state="stopped", finished=done, failed=failed)
         raise
     outcome: JobOutcome = {"state": "failed" if failed else "finished", "failed": failed}
-    state.update(**outcome, finished=done, cell="", stage="")
+    state.update_values(**outcome, finished=done, cell="", stage="")
     return outcome
 
 

@@ -23,8 +23,8 @@ from tiltmeter.models.option_scope import find_source
 from tiltmeter.options import ChatOptions, ModelOptions, RunSettings, list_options
 from tiltmeter.options.option_values import FLAG
 from tiltmeter.runs.chat_run import PROTOCOLS as OF_CHAT_MODELS
-from tiltmeter.runs.preparation import build_request
 from tiltmeter.runs.run_files import MANIFEST, MEASURES, SCORES, finish_save
+from tiltmeter.runs.run_preparation import build_request
 from tiltmeter.text_files import expand_home, read_json
 
 _LONGEST_NAME = 100
@@ -61,17 +61,17 @@ class ModelCells:
         """Return whether the model runs on a server, so that its job needs no GPU."""
         return find_source(self.model.name) in ("endpoint", "chat server")
 
-    def settings(self, cell: PlannedCell) -> RunSettings:
+    def build_run_settings(self, cell: PlannedCell) -> RunSettings:
         """Return the settings for the run of a cell."""
         return RunSettings(protocol=cell.protocol, limit=cell.limit, chat=self.model.build_chat_options())
 
-    def request(self, cell: PlannedCell) -> dict[str, Any]:
+    def build_request(self, cell: PlannedCell) -> dict[str, Any]:
         """Return the request (models, benchmarks and options) of a cell, as the manifest of its run contains it.
 
         Raise an error if an option is not valid.
         """
         options = self.model.build_model_options(get_cache_folder())
-        return build_request([self.model.name], [cell.on], self.settings(cell), options)
+        return build_request([self.model.name], [cell.on], self.build_run_settings(cell), options)
 
     def is_finished(self, cell: PlannedCell) -> bool:
         """Return whether the folder of a cell contains a complete and current run.
@@ -84,7 +84,7 @@ class ModelCells:
             if not all((folder / name).is_file() for name in (MANIFEST, MEASURES, SCORES)):
                 return False
             request = read_json(folder / MANIFEST).get("request")
-            if request != json.loads(json.dumps(self.request(cell))):
+            if request != json.loads(json.dumps(self.build_request(cell))):
                 return False
             return not any(has_changed_since(folder / MANIFEST, path) for path in self.list_local_files(cell))
         except (TiltmeterError, OSError, AttributeError):
@@ -97,7 +97,7 @@ class ModelCells:
         return [*filter(Path.exists, map(expand_home, filter(None, dict.fromkeys(names)))), *([items] if items else [])]
 
     @property
-    def unfinished(self) -> list[PlannedCell]:
+    def unfinished_cells(self) -> list[PlannedCell]:
         """Return the cells (runs) that are not finished, in the order of the plan."""
         try:
             existing = {path.name for path in self.folder.iterdir()}
@@ -105,7 +105,7 @@ class ModelCells:
             existing = set()
         return [cell for cell in self.cells if cell.folder not in existing or not self.is_finished(cell)]
 
-    def finish_saves(self) -> None:
+    def finish_interrupted_saves(self) -> None:
         """Complete the saving of runs whose saving was interrupted; the caller must hold the lock of the job."""
         for cell in self.cells:
             # If the saving of a run cannot be completed, its cell is measured again.
@@ -115,7 +115,7 @@ class ModelCells:
     @cached_property
     def digest(self) -> str:
         """Return a hash of the folders and requests of all cells; it changes if the plan of the model changes."""
-        requests = [[cell.folder, self.request(cell)] for cell in self.cells]
+        requests = [[cell.folder, self.build_request(cell)] for cell in self.cells]
         return sha256(json.dumps(requests, sort_keys=True).encode()).hexdigest()[:16]
 
 
@@ -166,7 +166,7 @@ def make_matrix(plan: Plan, out: Path) -> RunMatrix:
     for entry in models:
         for cell in entry.cells[:1]:
             try:
-                entry.request(cell)
+                entry.build_request(cell)
             except UsageError as error:
                 raise DataError(f"{plan.path}, model {entry.model.name}: {error}") from error
     return RunMatrix(plan, expand_home(out), models, lacking)

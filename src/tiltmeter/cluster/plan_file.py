@@ -75,13 +75,13 @@ class Plan:
 def read_plan(path: Path) -> Plan:
     """Read and check a plan file; `make_matrix` checks later whether the benchmarks exist."""
     values = read_toml(expand_home(path))
-    _reject_unknown(path, values, _PLAN_KEYS)
+    _reject_unknown_keys(path, values, _PLAN_KEYS)
     tables = values.get("models", [])
     if not isinstance(tables, list) or not tables or not all(isinstance(table, dict) for table in tables):
         raise DataError(f'{path} has no models; add a table [[models]], for example with name = "bert-base-cased".')
     limit = values.get("limit")
     if limit is not None:
-        _validate(f"{path}: limit", limit, COUNT)
+        _validate_value(f"{path}: limit", limit, COUNT)
     benchmarks = _parse_texts(path, values, "benchmarks")
     if not benchmarks:
         raise DataError(f'{path} has no benchmarks; add them, for example benchmarks = ["stereoset", "starter"].')
@@ -97,11 +97,11 @@ def read_plan(path: Path) -> Plan:
 
 
 def _parse_model(where: str, table: Mapping[str, Any]) -> PlannedModel:
-    _reject_unknown(where, table, _MODEL_KEYS)
+    _reject_unknown_keys(where, table, _MODEL_KEYS)
     if "name" not in table:
         raise DataError(f'{where} has no name; add one, for example name = "bert-base-cased".')
     for key, value in table.items():
-        _validate(f"{where}: {key}", value, _MODEL_KEYS[key])
+        _validate_value(f"{where}: {key}", value, _MODEL_KEYS[key])
     for key, option in _OPTIONS.items():
         known = option.choices() if option.choices is not None and key in table else ()
         if known and table[key] not in known:
@@ -131,7 +131,7 @@ def _parse_model(where: str, table: Mapping[str, Any]) -> PlannedModel:
     return model
 
 
-def _reject_unknown(where: object, table: Mapping[str, Any], known: Iterable[str]) -> None:
+def _reject_unknown_keys(where: object, table: Mapping[str, Any], known: Iterable[str]) -> None:
     known = list(known)
     for key in table:
         if key not in known:
@@ -151,7 +151,7 @@ def _parse_texts(path: Path, values: Mapping[str, Any], key: str) -> tuple[str, 
     return tuple(texts)
 
 
-def _validate(where: str, value: object, kind: ValueKind) -> None:
+def _validate_value(where: str, value: object, kind: ValueKind) -> None:
     if not kind.is_valid(value):
         raise DataError(f"{where} must be {kind.words}, but is {value!r}.")
 

@@ -23,7 +23,7 @@ class PrefetchedFiles:
     models: frozenset[str]
     benchmarks: frozenset[str]
 
-    def has_all_of(self, entry: ModelCells) -> bool:
+    def has_all_files_of(self, entry: ModelCells) -> bool:
         """Return whether all models and benchmarks of a job were downloaded; the plan may have changed since then."""
         return entry.model.name in self.models and {cell.on for cell in entry.cells} <= self.benchmarks
 
@@ -31,7 +31,7 @@ class PrefetchedFiles:
 NOTHING = PrefetchedFiles(frozenset(), frozenset())
 
 
-def prefetch(matrix: RunMatrix, report: Callable[[str], None]) -> dict[str, str]:
+def prefetch_files(matrix: RunMatrix, report: Callable[[str], None]) -> dict[str, str]:
     """Download the models and data of a plan; return the reasons for failures, with the models and benchmarks as keys.
 
     `report` is called with the name of each benchmark and model before its download. Jobs whose files were all
@@ -64,7 +64,7 @@ def prefetch(matrix: RunMatrix, report: Callable[[str], None]) -> dict[str, str]
     return failed
 
 
-def read_prefetched(out: Path) -> PrefetchedFiles:
+def read_prefetched_files(out: Path) -> PrefetchedFiles:
     """Read the list of models and benchmarks that were downloaded for the matrix in the folder `out`."""
     path = out / _PREFETCHED
     if not path.is_file():

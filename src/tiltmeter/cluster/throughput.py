@@ -21,13 +21,13 @@ class CellThroughput:
         self.start_seconds = self.asking_seconds = 0.0
 
     @contextmanager
-    def watch(self, label: str) -> Iterator[ReportProgress]:
-        """Yield a function that receives progress reports; `watch` is called once for each prediction head."""
+    def watch_progress(self, label: str) -> Iterator[ReportProgress]:
+        """Yield a function that receives progress reports; `watch_progress` is called once for each prediction head."""
         pace = Pace(label)
 
         def report(now: Progress) -> None:
             pace.update(now)
-            self._state.update(stage=label, answered=now.done, questions=now.total)
+            self._state.update_values(stage=label, answered=now.done, questions=now.total)
 
         yield report
         self.questions += pace.total or 0
@@ -38,7 +38,7 @@ class CellThroughput:
             self.asking_seconds += time.monotonic() - began
             self.asked += pace.done - first
 
-    def summary(self) -> dict[str, Any]:
+    def summarize(self) -> dict[str, Any]:
         """Return the numbers of questions, stored answers and asked questions, and the durations in seconds."""
         return {
             "questions": self.questions,

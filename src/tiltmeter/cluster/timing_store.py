@@ -71,7 +71,7 @@ class TimingStore(Database):
         remedy = "delete it; it is only used for time estimates"
         super().__init__(str(file), _SCHEMA, synchronous="NORMAL", contents="timings", remedy=remedy)
 
-    def add(self, timings: Iterable[Timing]) -> None:
+    def add_timings(self, timings: Iterable[Timing]) -> None:
         """Add timings to the table."""
         rows = [astuple(timing) for timing in timings]
         with self.begin_transaction():
@@ -79,7 +79,7 @@ class TimingStore(Database):
                 f"INSERT INTO timings ({_COLUMNS}) VALUES ({', '.join('?' * len(fields(Timing)))})", rows
             )
 
-    def list_newest(self) -> list[Timing]:
+    def list_newest_timings(self) -> list[Timing]:
         """Return the newest timings, newest first."""
         rows = self._db.execute(f"SELECT {_COLUMNS} FROM timings ORDER BY id DESC LIMIT {_NEWEST}")
         return [Timing(*row) for row in rows]

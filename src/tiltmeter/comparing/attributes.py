@@ -44,10 +44,10 @@ class DescribedModel:
     series: str = ""
     step: float | None = None
 
-    def texts(self) -> dict[str, str]:
+    def get_attribute_texts(self) -> dict[str, str]:
         """Return the attributes as texts.
 
-        >>> DescribedModel("bert", {"family": "bert", "multilingual": True, "layers": 12}).texts()
+        >>> DescribedModel("bert", {"family": "bert", "multilingual": True, "layers": 12}).get_attribute_texts()
         {'family': 'bert', 'multilingual': 'true', 'layers': '12'}
         """
         return {name: format_attribute(value) for name, value in self.attributes.items()}
@@ -63,7 +63,7 @@ class ModelAttributes:
     models: Mapping[str, DescribedModel]
     sources: tuple[Path, ...] = ()
 
-    def of(self, model: str, measured: ModelEntry | None = None) -> DescribedModel:
+    def describe_model(self, model: str, measured: ModelEntry | None = None) -> DescribedModel:
         """Return a model with its attributes from the files and from its manifest entry (`measured`).
 
         If both have an attribute, the value in the files is used.
@@ -73,7 +73,7 @@ class ModelAttributes:
             model, {**_get_manifest_attributes(measured), **given.attributes}, series=given.series, step=given.step
         )
 
-    def list_unmeasured(self, models: Iterable[str]) -> list[str]:
+    def list_unmeasured_models(self, models: Iterable[str]) -> list[str]:
         """Return the names of models in the files that are not among the measured `models`; they may be misspelt."""
         measured = set(models)
         return [name for name in self.models if name not in measured]

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from tiltmeter.comparing.cells import Cell, build_all_cells, shorten_names
 from tiltmeter.comparing.comparability import Across, explain_incomparable, list_differing_conditions
-from tiltmeter.comparing.comparison import compute_differences, describe_undefined_measures, with_unreliable_sides
+from tiltmeter.comparing.comparison import compute_differences, describe_undefined_measures, mark_unreliable_sides
 from tiltmeter.comparing.gate_power import RuleTolerance
 from tiltmeter.comparing.gate_rules import EVERY, Rule
 from tiltmeter.comparing.gate_verdict import RuleVerdict, judge_value
@@ -12,7 +12,7 @@ from tiltmeter.comparing.paired_difference import Difference
 from tiltmeter.datasets.name_suggestions import suggest_name
 from tiltmeter.errors import UsageError
 from tiltmeter.measures.measure import complete_name
-from tiltmeter.measures.pooled_rows import find_divided_rows
+from tiltmeter.measures.pooled_rows import find_rows_judged_by_part
 from tiltmeter.measures.records import OVERALL, get_base_protocol
 from tiltmeter.measures.verdict import Verdict
 from tiltmeter.runs.result import Result
@@ -42,9 +42,9 @@ def judge_against_baseline(
         names = _list_rule_measures(rule, cell)
         _reject_other_tokenizers(cell, other, names, across)
         for where in _list_groups(rule, cell):
-            left, right = cell.restrict(where), other.restrict(where)
+            left, right = cell.select_attribute_values(where), other.select_attribute_values(where)
             undefined = next(describe_undefined_measures(left, right, names), undefined)
-            for difference in with_unreliable_sides(compute_differences(left, right, names, across), runs, where):
+            for difference in mark_unreliable_sides(compute_differences(left, right, names, across), runs, where):
                 matched = True
                 sample = describe_sample(result.manifest.data, cell.benchmark, cell.part, cell.language)
                 yield _judge_difference(rule, difference, where, lenient, sample)
@@ -64,7 +64,7 @@ def judge_against_baseline(
 
 def _find_divided_data(rule: Rule, result: Result) -> set[tuple[str, ...]]:
     """Return the keys (model, benchmark, language, protocol) of the data that a rule judges part by part."""
-    divided = find_divided_rows(result.records)
+    divided = find_rows_judged_by_part(result.records)
     return {key[:-2] for key in divided if key[-2] == rule.view and rule.group in (key[-1], EVERY)}
 
 
@@ -185,11 +185,14 @@ def _judge_difference(
         f"{quantity.name} farther from {quantity.ideal:g} than the baseline{group}",
         contrast.farther,
         # Missing answers that move a value by a width move its distance from the ideal by at most this width.
-        (contrast.farther_low - difference.missing.width, contrast.farther_high + difference.missing.width),
+        (
+            contrast.farther_low - difference.missing.largest_change,
+            contrast.farther_high + difference.missing.largest_change,
+        ),
         contrast.n,
         lenient,
         even=tolerance.passes(lenient),
-        needed=tolerance.needed(contrast.n, lenient),
+        needed=tolerance.compute_needed_items(contrast.n, lenient),
         unreliable=_find_unreliable_verdict(difference),
         note="; ".join(filter(None, (same, sample))),
     )

@@ -33,18 +33,18 @@ def _get_quantity(cell: Cell, measure: str) -> Quantity | None:
 
 
 def _compute_distance(cell: Cell, quantity: Quantity) -> float:
-    items = cell.items(quantity)
+    items = cell.list_items(quantity)
     if not len(items) or not cell.supports_quantity(quantity, items):
         return float("inf")
-    values, labels = cell.values(quantity, items), cell.labels(quantity, items)
+    values, labels = cell.compute_item_values(quantity, items), cell.get_strata(quantity, items)
     means = values.mean(axis=1)
     if labels is not None:
-        means = values @ quantity.values.weights(labels, cell.sides(quantity, items))
+        means = values @ quantity.values.compute_weights(labels, cell.get_stratum_sides(quantity, items))
     return abs(float(min(quantity.values.pieces(means))) - quantity.ideal)
 
 
 def _is_closer(best: Cell, other: Cell, quantity: Quantity, tests: int) -> bool:
-    items = best.items(quantity).intersection(other.items(quantity)).sort_values()
+    items = best.list_items(quantity).intersection(other.list_items(quantity)).sort_values()
     if (
         list_differing_conditions(best, other, quantity.measure)
         or not len(items)
@@ -53,10 +53,10 @@ def _is_closer(best: Cell, other: Cell, quantity: Quantity, tests: int) -> bool:
         return False
     result = compute_contrast(
         quantity,
-        best.values(quantity, items),
-        other.values(quantity, items),
-        best.labels(quantity, items),
-        best.factors(quantity, items),
-        sides=best.sides(quantity, items),
+        best.compute_item_values(quantity, items),
+        other.compute_item_values(quantity, items),
+        best.get_strata(quantity, items),
+        best.build_factors(quantity, items),
+        sides=best.get_stratum_sides(quantity, items),
     )
     return tests * result.p_value < ALPHA and result.farther_high < 0

@@ -17,10 +17,10 @@ from tiltmeter.measures.measure import ItemScale, Quantity
 from tiltmeter.measures.records import KEY_COLUMNS, OVERALL, Record, get_base_protocol, split_by_key
 from tiltmeter.measures.standard_errors import Floats
 from tiltmeter.printable_text import escape_unsafe
-from tiltmeter.runs.conditions import MeasurementConditions, pool_conditions
 from tiltmeter.runs.fixed_factors import list_fixed_columns
 from tiltmeter.runs.manifest import DataSetFiles
 from tiltmeter.runs.measurement import find_measure_modules, reject_missing_packages
+from tiltmeter.runs.measurement_conditions import MeasurementConditions, pool_conditions
 from tiltmeter.runs.result import Result
 
 # The name of the attribute that contains the translation of an item by the measured system.
@@ -76,13 +76,13 @@ class Cell:
             return []
         return list_comparable_quantities(self.module, self.scores.columns, self.attributes.columns)
 
-    def items(self, quantity: Quantity) -> pd.Index:
+    def list_items(self, quantity: Quantity) -> pd.Index:
         """Return the items that contribute to a measure."""
         if not quantity.values.may_be_missing:
             return self.scores.index
         return self.scores.index[self.scores[list(quantity.values.roles)].notna().all(axis=1)]
 
-    def values(self, quantity: Quantity, items: pd.Index) -> Floats:
+    def compute_item_values(self, quantity: Quantity, items: pd.Index) -> Floats:
         """Return the contributions of items to a measure: one row for each mean of the measure, one column per item."""
         return quantity.values.contributions(
             self._get_role_scores(quantity, items) | self._get_numbers(quantity, items)
@@ -137,42 +137,42 @@ class Cell:
         columns = {name: self.attributes[name].loc[items].to_numpy(dtype=object) for name in names}
         return quantity.compute_directions(columns, len(items))
 
-    def labels(self, quantity: Quantity, items: pd.Index) -> Labels | None:
+    def get_strata(self, quantity: Quantity, items: pd.Index) -> Labels | None:
         """Return the stratum of each item (such as its stereotype); None if the measure does not weight strata."""
         if quantity.values.weigh is None:
             return None
         return self.attributes[quantity.values.columns[0]].loc[items].to_numpy(dtype=object)
 
-    def sides(self, quantity: Quantity, items: pd.Index) -> Labels | None:
+    def get_stratum_sides(self, quantity: Quantity, items: pd.Index) -> Labels | None:
         """Return the side of each item's stratum (such as women or men); None if strata have no sides in the data."""
         name = quantity.values.sides
         return self.attributes[name].loc[items].to_numpy(dtype=object) if name in self.attributes.columns else None
 
     def supports_quantity(self, quantity: Quantity, items: pd.Index) -> bool:
         """Return whether a measure is defined on these items; a two-sided measure needs items of both sides."""
-        return quantity.values.is_defined(self.labels(quantity, items), self.sides(quantity, items))
+        return quantity.values.is_defined(self.get_strata(quantity, items), self.get_stratum_sides(quantity, items))
 
-    def factors(self, quantity: Quantity, items: pd.Index) -> Factors | None:
+    def build_factors(self, quantity: Quantity, items: pd.Index) -> Factors | None:
         """Return the factors that items share, such as a template, for clustered errors; None if they share none."""
         known = [name for name in quantity.values.factors if name in self.attributes.columns and name not in self.fixed]
         columns = {name: self.attributes[name].loc[items].to_numpy(dtype=object) for name in known}
         return build_factors(columns, known)
 
     def get_attributes(self, item: tuple[str, str]) -> dict[str, str]:
-        """Return the attributes of an item, such as bias type, but no hidden attributes and no translation."""
+        """Return the attributes of an item, such as bias type, that outputs show; its translation is not among them."""
         row = self._find_row(item)
         hidden = {ITEM_TRANSLATION, *list_hidden_attributes()}
         names = [name for name in self.attributes.columns if name not in hidden]
         values: dict[str, Any] = {name: self.attributes[name].iat[row] for name in names}
         return {name: str(value) for name, value in values.items() if not pd.isna(value)}
 
-    def translation(self, item: tuple[str, str]) -> str | None:
+    def get_translation(self, item: tuple[str, str]) -> str | None:
         """Return the translation of an item by the measured system; None for language models."""
         if ITEM_TRANSLATION not in self.attributes.columns:
             return None
         return str(self.attributes[ITEM_TRANSLATION].iat[self._find_row(item)])
 
-    def score(self, item: tuple[str, str], role: str) -> float | None:
+    def get_score(self, item: tuple[str, str], role: str) -> float | None:
         """Return the score of an item for a role; None if there is no score."""
         if role not in self.scores.columns:
             return None
@@ -181,7 +181,7 @@ class Cell:
     def _find_row(self, item: tuple[str, str]) -> int:
         return cast(int, self.scores.index.get_loc(item))
 
-    def restrict(self, where: Mapping[str, str]) -> "Cell":
+    def select_attribute_values(self, where: Mapping[str, str]) -> "Cell":
         """Return a copy of these scores with only the items that have the attribute values in `where`."""
         keep = np.ones(len(self.attributes), dtype=bool)
         for column, value in where.items():
@@ -266,7 +266,7 @@ def restrict_cells(cells: Sequence[Cell], where: Mapping[str, str]) -> list[Cell
             raise UsageError(
                 f"No item has the {column} {value!r}{suggest_name(value, known)}; values are {shorten_names(known)}."
             )
-    restricted = [cell.restrict(where) for cell in cells]
+    restricted = [cell.select_attribute_values(where) for cell in cells]
     return [cell for cell in restricted if len(cell.scores)]
 
 

@@ -13,7 +13,12 @@ from tiltmeter.comparing.comparability import (
     list_differing_conditions,
 )
 from tiltmeter.comparing.comparable_cells import find_unreliable_cells
-from tiltmeter.comparing.missing_slack import NO_SLACK, MissingSlack, Slacks, index_slacks
+from tiltmeter.comparing.missing_answer_bounds import (
+    NO_MISSING_ANSWERS,
+    BoundsByMeasure,
+    MissingAnswerBounds,
+    index_missing_answer_bounds,
+)
 from tiltmeter.comparing.paired_difference import (
     Comparison,
     Difference,
@@ -81,7 +86,7 @@ def compare(
         notes.append(
             f"Not compared: {len(left_out)} of {len(pairs)} pairs. {explain_incomparable(*left_out[0], across)}"
         )
-    corrected = with_unreliable_sides(correct_test_families(differences, families), runs, where)
+    corrected = mark_unreliable_sides(correct_test_families(differences, families), runs, where)
     return Comparison(mark_contradictions(corrected), notes)
 
 
@@ -134,18 +139,18 @@ def _build_differences(
             continue
         if _has_other_tokenizer(left, right, quantity, across):
             continue
-        ours, theirs = left.items(quantity), right.items(quantity)
+        ours, theirs = left.list_items(quantity), right.list_items(quantity)
         items = ours.intersection(theirs).sort_values()
         if not len(items) or not left.supports_quantity(quantity, items):
             continue
         roles = list(quantity.values.roles)
         result = compute_contrast(
             quantity,
-            left.values(quantity, items),
-            right.values(quantity, items),
-            left.labels(quantity, items),
-            left.factors(quantity, items),
-            sides=left.sides(quantity, items),
+            left.compute_item_values(quantity, items),
+            right.compute_item_values(quantity, items),
+            left.get_strata(quantity, items),
+            left.build_factors(quantity, items),
+            sides=left.get_stratum_sides(quantity, items),
             identical=are_equal_scores(
                 left.scores.loc[items, roles].to_numpy(dtype=float),
                 right.scores.loc[items, roles].to_numpy(dtype=float),
@@ -170,7 +175,7 @@ def describe_undefined_measures(left: Cell, right: Cell, measures: Sequence[str]
     for quantity in left.list_quantities():
         if quantity not in right.list_quantities() or (measures and quantity.name not in measures):
             continue
-        items = left.items(quantity).intersection(right.items(quantity))
+        items = left.list_items(quantity).intersection(right.list_items(quantity))
         if len(items) and not left.supports_quantity(quantity, items):
             yield (
                 f"{quantity.name} is not defined on the items that {left} and {right} share: they are all for one "
@@ -215,7 +220,7 @@ def _format_label(cell: Cell, other: Cell, cells: Sequence[Cell]) -> str:
     return f"{cell.model} ({cell.protocol if len({c.protocol for c in alike}) == len(alike) else cell.run})"
 
 
-def with_unreliable_sides(
+def mark_unreliable_sides(
     differences: Sequence[Difference], runs: Sequence[tuple[str, Result]], where: Mapping[str, str] | None = None
 ) -> list[Difference]:
     """Return the differences, with the effect of missing answers and the unreliable verdicts on each side added.
@@ -223,25 +228,26 @@ def with_unreliable_sides(
     Unreliable verdicts are added only for measures of bias. Verdicts and missing answers are those of the runs, on the
     items that `where` selects.
     """
-    verdicts, slacks = find_unreliable_cells(runs, where), index_slacks(runs, where)
+    verdicts, bounds = find_unreliable_cells(runs, where), index_missing_answer_bounds(runs, where)
     return [
         replace(
             difference,
-            missing=_find_slack(difference, slacks),
+            missing=_find_missing_answer_bounds(difference, bounds),
             doubts=_list_reasons(difference, verdicts, "not interpretable"),
             contradiction="; ".join(_list_reasons(difference, verdicts, "contradictory")),
         )
         if difference.quantity.measure.is_about_bias
-        else replace(difference, missing=_find_slack(difference, slacks))
+        else replace(difference, missing=_find_missing_answer_bounds(difference, bounds))
         for difference in differences
     ]
 
 
-def _find_slack(difference: Difference, slacks: Slacks) -> MissingSlack:
+def _find_missing_answer_bounds(difference: Difference, bounds: BoundsByMeasure) -> MissingAnswerBounds:
     left, right = (
-        slacks.get((*side.cell.key, difference.quantity.name), NO_SLACK) for side in (difference.left, difference.right)
+        bounds.get((*side.cell.key, difference.quantity.name), NO_MISSING_ANSWERS)
+        for side in (difference.left, difference.right)
     )
-    return left.subtract(right)
+    return left.subtract_bounds(right)
 
 
 def _list_reasons(

@@ -12,7 +12,7 @@ from tiltmeter.datasets.name_suggestions import suggest_name
 from tiltmeter.errors import UsageError
 from tiltmeter.measures.estimates import Interval
 from tiltmeter.measures.measure import complete_name, get_measure
-from tiltmeter.measures.pooled_rows import find_divided_rows, find_unreliable_verdict, get_pooling_key
+from tiltmeter.measures.pooled_rows import find_rows_judged_by_part, find_unreliable_verdict, get_pooling_key
 from tiltmeter.measures.records import OVERALL, Record
 from tiltmeter.runs.result import Result
 from tiltmeter.runs.sample_notes import describe_sample
@@ -67,7 +67,9 @@ def select_matching_records(rule: Rule, records: Sequence[Record]) -> list[Recor
     if rule.group != EVERY and (view == rule.view or any(record.group == "all" for record in matched)):
         matched = _narrow_records(matched, "group", rule.group, rule)
     if rule.part is None:
-        pooled = {get_pooling_key(record) for record in matched if record.part == OVERALL} - find_divided_rows(records)
+        pooled = {get_pooling_key(record) for record in matched if record.part == OVERALL} - find_rows_judged_by_part(
+            records
+        )
         matched = [r for r in matched if (r.part == OVERALL) == (get_pooling_key(r) in pooled)]
     return matched
 
@@ -90,12 +92,14 @@ def _judge_record(rule: Rule, record: Record, result: Result, lenient: bool) -> 
     if measure.ideal is not None and measure.bias_direction and record.standard_error:
         error = compute_unbiased_error(record.value, record.standard_error, measure.ideal, measure.bounds)
         tolerance = compute_tolerance(rule, measure.ideal, error, record.df or record.n - 1, ratio=measure.ratio)
-        even, needed = tolerance.passes(lenient), tolerance.needed(record.n, lenient)
+        even, needed = tolerance.passes(lenient), tolerance.compute_needed_items(record.n, lenient)
     unreliable = find_unreliable_verdict(record, result.records)
     # If two measures of one part contradict each other, a rule about one of them can still be judged.
     fails = unreliable is not None and (record.part == OVERALL or unreliable.kind == "not interpretable")
     divided = (
-        record.part != OVERALL and rule.part is None and get_pooling_key(record) in find_divided_rows(result.records)
+        record.part != OVERALL
+        and rule.part is None
+        and get_pooling_key(record) in find_rows_judged_by_part(result.records)
     )
     sample = describe_sample(result.manifest.data, record.benchmark, record.part, record.language)
     notes = (JUDGED_BY_PART * divided, unreliable.words if unreliable else "", sample)
@@ -104,7 +108,7 @@ def _judge_record(rule: Rule, record: Record, result: Result, lenient: bool) -> 
             raise UsageError(
                 f"The rule {rule.text!r} has the word distance, but {record.measure} has no ideal; delete the word."
             )
-        ends = _fold_interval(ends, record.ideal) if ends else None
+        ends = _convert_to_distance_interval(ends, record.ideal) if ends else None
         value, quantity = abs(value - record.ideal), f"distance of {quantity} from {record.ideal:g}"
     group = "" if record.view == "all" else f", {record.view} {record.group}"
     return judge_value(
@@ -123,7 +127,7 @@ def _judge_record(rule: Rule, record: Record, result: Result, lenient: bool) -> 
     )
 
 
-def _fold_interval(ends: Interval, ideal: float) -> Interval:
+def _convert_to_distance_interval(ends: Interval, ideal: float) -> Interval:
     """Convert the interval of a value to the interval of its distance from the ideal.
 
     If the interval of the value contains the ideal, the minimum distance is 0.

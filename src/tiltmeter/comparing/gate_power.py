@@ -37,12 +37,12 @@ class RuleTolerance:
         high = math.inf if self.above is None else (self.above - reach) / self.error
         return max(0.0, float(ndtr(high) - ndtr(low)))
 
-    def needed(self, n: int, lenient: bool) -> int | None:
+    def compute_needed_items(self, n: int, lenient: bool) -> int | None:
         """Return the minimum number of items with which an unbiased model passes with probability 0.95.
 
         `n` is the number of items for which `error` was computed. Return None if no number of items is enough.
 
-        >>> RuleTolerance(5.0, 5.0, 1.8, 400).needed(1000, False)
+        >>> RuleTolerance(5.0, 5.0, 1.8, 400).compute_needed_items(1000, False)
         1995
         """
         # If the ideal itself violates the rule, an unbiased model fails with any number of items.
@@ -81,14 +81,14 @@ def compute_unbiased_error(value: float, error: float, ideal: float, bounds: tup
 def compute_tolerance(rule: Rule, ideal: float, error: float, freedom: float, *, ratio: bool = False) -> RuleTolerance:
     """Return the tolerance of a rule around the ideal; for a ratio, on the log scale."""
 
-    def position(value: float) -> float:
+    def get_position(value: float) -> float:
         if not ratio:
             return value
         return math.log(value) if value > 0 else -math.inf
 
     if rule.distance:
-        above = position(ideal + rule.limit) - position(ideal)
-        below = position(ideal) - position(ideal - rule.limit)
+        above = get_position(ideal + rule.limit) - get_position(ideal)
+        below = get_position(ideal) - get_position(ideal - rule.limit)
         return RuleTolerance(below, above, error, freedom)
-    gap = position(rule.limit) - position(ideal)
+    gap = get_position(rule.limit) - get_position(ideal)
     return RuleTolerance(None, gap, error, freedom) if rule.kind == "max" else RuleTolerance(-gap, None, error, freedom)

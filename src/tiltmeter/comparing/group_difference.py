@@ -8,7 +8,7 @@ from typing import Any
 from tiltmeter.comparing.cells import shorten_names
 from tiltmeter.comparing.paired_difference import DifferenceTable, PairedDifference, get_test_family
 from tiltmeter.measures.crossed_effects import MemberInference
-from tiltmeter.measures.multiple_testing import adjust_holm, group_indexes
+from tiltmeter.measures.multiple_testing import adjust_holm, group_indexes_by_key
 from tiltmeter.measures.verdict_rule import PORTION, Families
 
 
@@ -95,7 +95,7 @@ def correct_member_tests(differences: Sequence[GroupDifference], families: Famil
     the corrected p-value of the same difference for the compared members.
     """
     corrected = list(differences)
-    for indexes in group_indexes(differences, lambda d: get_test_family(d, families)):
+    for indexes in group_indexes_by_key(differences, lambda d: get_test_family(d, families)):
         members = [(index, over) for index in indexes if (over := differences[index].over_members) is not None]
         p_values = adjust_holm([over.p_value for _, over in members])
         for (index, over), p_holm in zip(members, p_values, strict=True):

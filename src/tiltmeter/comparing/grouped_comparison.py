@@ -75,9 +75,9 @@ def compare_groups(
     notes = [sentence for run, result in runs for sentence in describe_changed_files(result.changed, run)]
     by_language = source is of_languages
     query = _GroupQuery(name.strip(), values, chosen, by_language, measures, across, find_unreliable_cells(runs, where))
-    differences = list(query.differences(cells, notes))
+    differences = list(query.build_differences(cells, notes))
     if not differences:
-        raise UsageError(query.explain_empty(cells, notes))
+        raise UsageError(query.explain_empty_result(cells, notes))
     notes += dict.fromkeys(sample for _, result in runs for sample in list_sample_notes(result.manifest.data))
     notes += filter(None, [describe_fixed_factors(list_common_fixed_factors(runs))])
     corrected = correct_member_tests(correct_test_families(differences, families), families)
@@ -113,7 +113,7 @@ class _GroupQuery:
             used, self.across, lambda cell: (cell.benchmark, cell.model if self.of_languages else cell.language)
         )
 
-    def differences(self, cells: Sequence[Cell], notes: list[str]) -> Iterator[GroupDifference]:
+    def build_differences(self, cells: Sequence[Cell], notes: list[str]) -> Iterator[GroupDifference]:
         unknown = list(
             dict.fromkeys(self.get_member(cell) for cell in cells if self.get_member(cell) not in self.values)
         )
@@ -140,7 +140,7 @@ class _GroupQuery:
                 pooled = " over all parts" if cells[0].part == OVERALL else ""
                 location = f"of {self._format_location(cells[0])} in {quantity.name}{pooled}"
                 notes += describe_unreliable_cells(dropped, self.unreliable, location, self.get_member)
-                if all(both) and (difference := self._difference(quantity, (one, other), both, notes)):
+                if all(both) and (difference := self._build_difference(quantity, (one, other), both, notes)):
                     notes += list_comparison_warnings(
                         (both[0][0], cell, quantity.measure) for side in both for cell in side
                     )
@@ -154,7 +154,7 @@ class _GroupQuery:
             else f"{cell.benchmark}{part}:{cell.language}"
         )
 
-    def _difference(
+    def _build_difference(
         self, quantity: Quantity, names: tuple[str, str], both: Sequence[Sequence[Cell]], notes: list[str]
     ) -> GroupDifference | None:
         cells = [cell for side in both for cell in side]
@@ -181,7 +181,7 @@ class _GroupQuery:
             over_members=over,
         )
 
-    def explain_empty(self, cells: Sequence[Cell], notes: Sequence[str]) -> str:
+    def explain_empty_result(self, cells: Sequence[Cell], notes: Sequence[str]) -> str:
         """Return a sentence that explains why there are no differences."""
         for place in self.group_cells(cells):
             groups = {self.values[self.get_member(cell)] for alike in place for cell in alike.cells}
@@ -203,7 +203,7 @@ def _collect_attributes(
     """Return two mappings: the attributes of each model, and the attributes of each language."""
     entries = {entry.name: entry for _, result in runs for entry in result.manifest.models}
     models = dict.fromkeys(cell.model for cell in cells)
-    of_models = {model: attributes.of(model, entries.get(model)).texts() for model in models}
+    of_models = {model: attributes.describe_model(model, entries.get(model)).get_attribute_texts() for model in models}
     return of_models, {cell.language: get_language_attributes(cell.language) for cell in cells}
 
 

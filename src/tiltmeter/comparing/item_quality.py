@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from tiltmeter.comparing.cells import Cell, build_all_cells
-from tiltmeter.comparing.item_panels import ItemPanel, build_panels
+from tiltmeter.comparing.contribution_tables import ContributionTable, build_contribution_tables
 from tiltmeter.comparing.item_statistics import (
     FEWEST_MODELS,
     ItemStatistics,
@@ -37,22 +37,22 @@ class SuspectItem:
 
 
 @dataclass(frozen=True, slots=True)
-class PanelQuality:
+class MeasureItemQuality:
     """How well the items of one benchmark part and language separate models in one measure, and which are suspect."""
 
-    panel: ItemPanel
+    panel: ContributionTable
     reliability: Reliability | None
     over_clusters: Reliability | None
     items: list[ItemStatistics]
     wrong: list[tuple[str, str]]
 
     @property
-    def same(self) -> int:
+    def same_outcome_count(self) -> int:
         """The number of items with the same outcome for all models; these items do not separate models."""
         return sum(one.separation is None for one in self.items)
 
     @property
-    def against(self) -> list[ItemStatistics]:
+    def contrary_items(self) -> list[ItemStatistics]:
         """The items with a significantly negative separation: they order models opposite to the other items."""
         return [one for one in self.items if one.p_negative is not None and one.p_negative < _ALPHA]
 
@@ -81,9 +81,9 @@ class PanelQuality:
             "left_out": self.panel.left_out,
             "reliability": asdict(self.reliability) if self.reliability else None,
             "reliability_over_clusters": asdict(self.over_clusters) if self.over_clusters else None,
-            "same_for_all_models": self.same,
+            "same_for_all_models": self.same_outcome_count,
             "all_wrong": [item for _, item in self.wrong],
-            "against_the_rest": [one.item[1] for one in self.against],
+            "against_the_rest": [one.item[1] for one in self.contrary_items],
             "statistics": [{**asdict(one), "item": one.item[1]} for one in self.items],
         }
 
@@ -92,7 +92,7 @@ class PanelQuality:
 class ItemQuality:
     """The quality of items in each measure, part and language (a panel), and the agreement between languages."""
 
-    panels: list[PanelQuality]
+    panels: list[MeasureItemQuality]
     languages: dict[tuple[str, str, str], list[LanguageAgreement]] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
 
@@ -105,12 +105,12 @@ class ItemQuality:
             for part, item in quality.wrong:
                 reason = f"all {models} models give the wrong answer ({name})"
                 suspects[SuspectItem(first.benchmark, first.language, part, item, reason)] = None
-            for one in quality.against:
+            for one in quality.contrary_items:
                 reason = f"models are ordered opposite to the other items ({name}, correlation {one.separation:.2f})"
                 suspects[SuspectItem(first.benchmark, first.language, *one.item, reason)] = None
         return list(suspects)
 
-    def texts(self, quality: PanelQuality) -> Mapping[str, ItemText]:
+    def load_item_texts(self, quality: MeasureItemQuality) -> Mapping[str, ItemText]:
         """Return a mapping from item id to text for the assessed items; it is empty if no run has the texts."""
         table = next((cell.texts for cell in quality.panel.cells if cell.texts is not None), None)
         return {} if table is None else get_item_texts(table)
@@ -132,7 +132,7 @@ class ItemQuality:
 def assess_item_quality(runs: Iterable[tuple[str, Result]]) -> ItemQuality:
     """Assess the quality of the items of named runs."""
     cells = build_all_cells(runs)
-    panels = list(build_panels(cells))
+    panels = list(build_contribution_tables(cells))
     if not panels:
         raise UsageError("The runs have no measure with contributions of single items, so items cannot be assessed.")
     if max(len(panel.cells) for panel in panels) < FEWEST_MODELS:
@@ -149,11 +149,11 @@ def assess_item_quality(runs: Iterable[tuple[str, Result]]) -> ItemQuality:
     ]
     notes += _describe_repeated_models(kept)
     notes += _describe_mixed_protocols(kept)
-    return ItemQuality([_assess_panel(panel) for panel in kept], _compare_languages(panels), notes)
+    return ItemQuality([_assess_table(panel) for panel in kept], _compare_languages(panels), notes)
 
 
-def _assess_panel(panel: ItemPanel) -> PanelQuality:
-    return PanelQuality(
+def _assess_table(panel: ContributionTable) -> MeasureItemQuality:
+    return MeasureItemQuality(
         panel,
         estimate_reliability(panel),
         estimate_reliability(panel, clustered=True),
@@ -162,7 +162,7 @@ def _assess_panel(panel: ItemPanel) -> PanelQuality:
     )
 
 
-def _describe_mixed_protocols(panels: Sequence[ItemPanel]) -> list[str]:
+def _describe_mixed_protocols(panels: Sequence[ContributionTable]) -> list[str]:
     """Return notes on data whose models differ in kind or protocol, because this may explain different results."""
     notes = {}
     for panel in panels:
@@ -172,7 +172,7 @@ def _describe_mixed_protocols(panels: Sequence[ItemPanel]) -> list[str]:
     return list(notes.values())
 
 
-def _describe_repeated_models(panels: Sequence[ItemPanel]) -> list[str]:
+def _describe_repeated_models(panels: Sequence[ContributionTable]) -> list[str]:
     """Return notes on runs that are left out because their model is already counted."""
     notes = {
         panel.location: f"{panel.location}: each model counts once, so these are left out: "
@@ -183,8 +183,8 @@ def _describe_repeated_models(panels: Sequence[ItemPanel]) -> list[str]:
     return list(notes.values())
 
 
-def _compare_languages(panels: Sequence[ItemPanel]) -> dict[tuple[str, str, str], list[LanguageAgreement]]:
-    groups: dict[tuple[str, str, str], list[ItemPanel]] = {}
+def _compare_languages(panels: Sequence[ContributionTable]) -> dict[tuple[str, str, str], list[LanguageAgreement]]:
+    groups: dict[tuple[str, str, str], list[ContributionTable]] = {}
     for panel in panels:
         first: Cell = panel.cells[0]
         groups.setdefault((first.benchmark, first.part, panel.quantity.name), []).append(panel)

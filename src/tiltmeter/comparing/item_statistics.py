@@ -13,8 +13,8 @@ from itertools import combinations
 import numpy as np
 from scipy.stats import norm, t
 
+from tiltmeter.comparing.contribution_tables import ContributionTable
 from tiltmeter.comparing.correlation_interval import compute_correlation_interval
-from tiltmeter.comparing.item_panels import ItemPanel
 from tiltmeter.measures.estimates import LEVEL, Interval
 from tiltmeter.measures.multiple_testing import adjust_holm
 from tiltmeter.measures.standard_errors import Floats
@@ -40,10 +40,10 @@ class Reliability:
 class ItemStatistics:
     """The statistics of one item; `mean` is the mean contribution over models.
 
-    `strength` is the preference for the stereotype (`ItemPanel.compute_strengths`), or None. `separation` is the
-    correlation over models between the contribution of this item and the measure on all other items; it is None if all
-    models have the same outcome. `p_negative` is the p-value of the test for a negative separation, corrected for the
-    number of items (Holm).
+    `strength` is the preference for the stereotype (`ContributionTable.compute_strengths`), or None. `separation` is
+    the correlation over models between the contribution of this item and the measure on all other items; it is None if
+    all models have the same outcome. `p_negative` is the p-value of the test for a negative separation, corrected for
+    the number of items (Holm).
     """
 
     item: tuple[str, str]
@@ -81,13 +81,15 @@ def compute_spearman_brown(correlation: float) -> float:
     return 2 * correlation / (1 + correlation) if correlation > -1 else -math.inf
 
 
-def estimate_reliability(panel: ItemPanel, *, clustered: bool = False, splits: int = SPLITS) -> Reliability | None:
+def estimate_reliability(
+    panel: ContributionTable, *, clustered: bool = False, splits: int = SPLITS
+) -> Reliability | None:
     """Return the split-half reliability; None if there are too few models or items, or all models have the same value.
 
     If `clustered` is true, targets or templates are split instead of items. The result is the reliability for other
     targets or templates.
     """
-    factors = panel.factors() if clustered else None
+    factors = panel.build_factors() if clustered else None
     labels = None if factors is None else next(iter(factors.labels.values()))
     if len(panel.cells) < FEWEST_MODELS or (clustered and labels is None):
         return None
@@ -101,7 +103,7 @@ def estimate_reliability(panel: ItemPanel, *, clustered: bool = False, splits: i
         first = np.zeros(count, dtype=bool)
         first[random.permutation(count)[: count // 2]] = True
         chosen = first if of_item is None else first[of_item]
-        correlation = _compute_correlation(panel.values(chosen), panel.values(~chosen))
+        correlation = _compute_correlation(panel.compute_model_values(chosen), panel.compute_model_values(~chosen))
         if correlation is not None:
             correlations.append(correlation)
     if len(correlations) < splits / 2:
@@ -131,7 +133,7 @@ def compute_fisher_interval(correlation: float, n: int) -> Interval | None:
     return math.tanh(z - half), math.tanh(z + half)
 
 
-def compute_item_statistics(panel: ItemPanel) -> list[ItemStatistics]:
+def compute_item_statistics(panel: ContributionTable) -> list[ItemStatistics]:
     """Return the statistics of all items of a panel (contributions of items to one measure), in the panel's order."""
     table = panel.contributions
     models, count = table.shape
@@ -176,17 +178,17 @@ def _adjust_holm(p_values: Floats) -> Floats:
     return corrected
 
 
-def find_all_wrong(panel: ItemPanel) -> list[tuple[str, str]]:
+def find_all_wrong(panel: ContributionTable) -> list[tuple[str, str]]:
     """Return the (part, id) of items to which all models give the worst answer, if the measure has a best value."""
     bounds = panel.quantity.measure.bounds
-    if not panel.is_quality or bounds is None or len(panel.cells) < FEWEST_MODELS:
+    if not panel.measures_quality or bounds is None or len(panel.cells) < FEWEST_MODELS:
         return []
     worst = bounds[0] if panel.quantity.measure.higher_is_better else bounds[1]
     wrong = np.flatnonzero((np.abs(panel.contributions - worst) < 1e-9).all(axis=0))
     return [(str(part), str(item)) for part, item in panel.items[wrong]]
 
 
-def compute_language_agreement(panels: Sequence[ItemPanel]) -> Iterator[LanguageAgreement]:
+def compute_language_agreement(panels: Sequence[ContributionTable]) -> Iterator[LanguageAgreement]:
     """Yield the agreement of each pair of languages; the panels have the same benchmark, part and measure."""
     for one, two in combinations(panels, 2):
         items = one.items[one.items.isin(two.items)]
@@ -195,8 +197,8 @@ def compute_language_agreement(panels: Sequence[ItemPanel]) -> Iterator[Language
         first, second = (panel.contributions[:, panel.items.get_indexer(items)] for panel in (one, two))
         means = first.mean(axis=0), second.mean(axis=0)
         correlation = _compute_correlation(*means)
-        factors = one.factors()
-        shared = None if factors is None else factors.where(one.items.get_indexer(items))
+        factors = one.build_factors()
+        shared = None if factors is None else factors.select_rows(one.items.get_indexer(items))
         both = [
             (first[one.models.index(model)], second[two.models.index(model)])
             for model in one.models

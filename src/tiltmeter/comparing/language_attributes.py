@@ -29,7 +29,7 @@ def collect_model_groups(
         groups[MEASURED_IN][model] = "several languages" if several else "one language"
         if kind := own[0].conditions.kind:
             groups["kind"][model] = kind
-        for name, value in attributes.of(model, entries.get(model)).texts().items():
+        for name, value in attributes.describe_model(model, entries.get(model)).get_attribute_texts().items():
             if name not in _NO_GROUPS:
                 groups.setdefault(name, {}).setdefault(model, value)
     return _drop_repetitions(groups)
@@ -51,7 +51,7 @@ def collect_sizes(
     """Return the number of parameters of each model that has one."""
     entries = {entry.name: entry for _, result in runs for entry in result.manifest.models}
     models = dict.fromkeys(cell.model for cell in cells)
-    counts = {model: parse_parameter_count(attributes.of(model, entries.get(model))) for model in models}
+    counts = {model: parse_parameter_count(attributes.describe_model(model, entries.get(model))) for model in models}
     return {model: count for model, count in counts.items() if count is not None}
 
 

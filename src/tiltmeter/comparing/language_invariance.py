@@ -129,13 +129,15 @@ def _compute_means_without(panel: LanguagePanel, dropped: NDArray[np.bool_]) -> 
 
 
 def _select_sides(panel: LanguagePanel, kept: NDArray[np.intp]) -> NDArray[np.object_] | None:
-    return panel.cells[0].sides(panel.quantity, panel.items[kept])
+    return panel.cells[0].get_stratum_sides(panel.quantity, panel.items[kept])
 
 
 def _select_items(panel: LanguagePanel, kept: NDArray[np.intp]) -> CrossedAnswers:
     crossed = panel.crossed
     strata = None if crossed.strata is None else crossed.strata[kept]
     sides = _select_sides(panel, kept)
-    weights = np.full(len(kept), 1 / len(kept)) if strata is None else panel.quantity.values.weights(strata, sides)
-    factors = {name: None if one is None else one.where(kept) for name, one in crossed.factors.items()}
+    weights = (
+        np.full(len(kept), 1 / len(kept)) if strata is None else panel.quantity.values.compute_weights(strata, sides)
+    )
+    factors = {name: None if one is None else one.select_rows(kept) for name, one in crossed.factors.items()}
     return replace(crossed, answers=crossed.answers[:, kept], weights=weights, strata=strata, factors=factors)

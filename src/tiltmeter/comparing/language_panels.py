@@ -106,7 +106,7 @@ class PanelQuery:
             np.array([cell.language for cell in cells], dtype=object),
             shared.weights,
             shared.labels,
-            {language: cell.factors(quantity, items) for language, cell in sorted(first_of.items())},
+            {language: cell.build_factors(quantity, items) for language, cell in sorted(first_of.items())},
         )
         return LanguagePanel(subject, tuple(cells), quantity, crossed, items, shared.left_out)
 

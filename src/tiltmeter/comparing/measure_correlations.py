@@ -51,14 +51,14 @@ def _build_table(cells: Sequence[Cell], unreliable: Mapping[tuple[str, ...], Ver
 
 
 def _compute_value(cell: Cell, quantity: Quantity) -> float:
-    items = cell.items(quantity)
-    labels = cell.labels(quantity, items)
-    answers = cell.values(quantity, items)[0]
+    items = cell.list_items(quantity)
+    labels = cell.get_strata(quantity, items)
+    answers = cell.compute_item_values(quantity, items)[0]
     if labels is None:
         return float(answers.mean())
     if not cell.supports_quantity(quantity, items):
         return float("nan")
-    return float(answers @ quantity.values.weights(labels, cell.sides(quantity, items)))
+    return float(answers @ quantity.values.compute_weights(labels, cell.get_stratum_sides(quantity, items)))
 
 
 def _correlate_columns(

@@ -7,11 +7,11 @@ from typing import Any, Generic, Literal, Protocol, TypeVar
 import pandas as pd
 
 from tiltmeter.comparing.cells import Cell
-from tiltmeter.comparing.missing_slack import NO_SLACK, MissingSlack
+from tiltmeter.comparing.missing_answer_bounds import NO_MISSING_ANSWERS, MissingAnswerBounds
 from tiltmeter.measures.contrasts import Contrast, find_disagreements
 from tiltmeter.measures.estimates import Interval
 from tiltmeter.measures.measure import Quantity
-from tiltmeter.measures.multiple_testing import adjust_holm, correct_detectable_effect, group_indexes
+from tiltmeter.measures.multiple_testing import adjust_holm, correct_detectable_effect, group_indexes_by_key
 from tiltmeter.measures.records import OVERALL
 from tiltmeter.measures.verdict_rule import ALPHA, PORTION, WHOLE_RUN, Families
 from tiltmeter.printable_text import escape_row, escape_unsafe
@@ -21,7 +21,7 @@ DifferenceKind = Literal[
 ]
 
 
-class Labelled(Protocol):
+class HasLabel(Protocol):
     """A side of a comparison that has a label."""
 
     @property
@@ -45,8 +45,8 @@ class PairedDifference:
     subject: str
     benchmark: str
     part: str
-    left: Labelled
-    right: Labelled
+    left: HasLabel
+    right: HasLabel
     quantity: Quantity
     contrast: Contrast
     p_holm: float = 1.0
@@ -54,7 +54,7 @@ class PairedDifference:
     tests: int = 1
     doubts: tuple[str, ...] = ()
     contradiction: str = ""
-    missing: MissingSlack = NO_SLACK
+    missing: MissingAnswerBounds = NO_MISSING_ANSWERS
 
     def __repr__(self) -> str:
         """Return the two sides, the measure, the difference and its verdict in one line."""
@@ -96,7 +96,11 @@ class PairedDifference:
         if self.contrast.test == "identical":
             return "identical"
         without_missing = self._verdict_on_given_answers
-        return "inconclusive" if self.missing.width and self._depends_on_missing(without_missing) else without_missing
+        return (
+            "inconclusive"
+            if self.missing.largest_change and self._depends_on_missing_answers(without_missing)
+            else without_missing
+        )
 
     @property
     def _verdict_on_given_answers(self) -> DifferenceKind:
@@ -105,7 +109,7 @@ class PairedDifference:
         equivalent = self.p_equivalence is not None and self.p_equivalence < ALPHA / 2
         return "no difference" if equivalent else "inconclusive"
 
-    def _depends_on_missing(self, verdict: DifferenceKind) -> bool:
+    def _depends_on_missing_answers(self, verdict: DifferenceKind) -> bool:
         """Return whether a verdict is wrong for some possible outcome of the missing answers."""
         low, high = self.possible
         if verdict == "significant":
@@ -167,7 +171,7 @@ class Difference(PairedDifference):
 
     def list_disagreements(self) -> list[tuple[tuple[str, str], float]]:
         """Return the items on which the two sides disagree, with their differences; the largest difference is first."""
-        ours, theirs = (side.cell.values(self.quantity, self.items) for side in (self.left, self.right))
+        ours, theirs = (side.cell.compute_item_values(self.quantity, self.items) for side in (self.left, self.right))
         apart = find_disagreements(self.quantity, ours, theirs)
         gaps = (ours - theirs).sum(axis=0)
         disagreed = [(self.items[index], float(gaps[index])) for index in map(int, apart.nonzero()[0])]
@@ -249,7 +253,7 @@ def correct_test_families(differences: Sequence[Corrected], families: Families =
     of one model. With `WHOLE_RUN`, all differences are one family.
     """
     corrected = list(differences)
-    for indexes in group_indexes(differences, lambda d: get_test_family(d, families)):
+    for indexes in group_indexes_by_key(differences, lambda d: get_test_family(d, families)):
         for index, p_holm in zip(indexes, adjust_holm([differences[i].contrast.p_value for i in indexes]), strict=True):
             corrected[index] = replace(differences[index], p_holm=p_holm, tests=len(indexes))
         for index, p_value in zip(
@@ -293,7 +297,7 @@ def _find_significant_parts(
     """
     single = [difference for difference in differences if difference.part != OVERALL]
     parts: dict[tuple[str, ...], dict[bool, list[str]]] = {}
-    for indexes in group_indexes(single, lambda d: d.pair):
+    for indexes in group_indexes_by_key(single, lambda d: d.pair):
         for index, p_value in zip(indexes, adjust_holm([single[i].p_holm for i in indexes]), strict=True):
             if p_value < ALPHA:
                 sides = parts.setdefault(single[index].pair, {True: [], False: []})

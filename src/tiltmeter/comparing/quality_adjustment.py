@@ -62,7 +62,9 @@ def find_quality(panel: LanguagePanel) -> Quantity | None:
 
 def compute_cell_values(panel: LanguagePanel, quantity: Quantity) -> Floats:
     """Return the value of an unweighted mean in each cell of a panel."""
-    return np.array([float(cell.values(quantity, cell.items(quantity)).mean()) for cell in panel.cells])
+    return np.array(
+        [float(cell.compute_item_values(quantity, cell.list_items(quantity)).mean()) for cell in panel.cells]
+    )
 
 
 def _describe_adjustment(

@@ -23,8 +23,8 @@ from tiltmeter.progress.progress import ShowProgress
 from tiltmeter.runs.evaluate import measure_models
 from tiltmeter.runs.manifest import Manifest
 from tiltmeter.runs.portions import Portion, load_portions
-from tiltmeter.runs.preparation import limit_items
 from tiltmeter.runs.result import Result
+from tiltmeter.runs.run_preparation import limit_items
 
 NOTE = "Sensitivity: "
 TEMPLATES = "templates"
@@ -62,7 +62,7 @@ class SensitivityRow:
     variations: tuple[Variation, ...]
 
     @property
-    def range(self) -> Interval:
+    def value_range(self) -> Interval:
         """The lowest and the highest value of the variations and the unchanged items."""
         values = [self.value, *(variation.value for variation in self.variations)]
         return min(values), max(values)
@@ -73,10 +73,10 @@ class SensitivityRow:
         return tuple(variation for variation in self.variations if variation.verdict != self.verdict)
 
     @property
-    def sentence(self) -> str:
+    def summary_sentence(self) -> str:
         """A sentence that summarises the row."""
         number = get_measure(self.measure).number
-        low, high = map(number, self.range)
+        low, high = map(number, self.value_range)
         part = "" if self.part in ("all", OVERALL) else f"/{self.part}"
         where = f"{self.benchmark}{part}:{self.language}"
         changes = ", ".join(variation.name for variation in self.variations)
@@ -89,7 +89,7 @@ class SensitivityRow:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the row as a dictionary for JSON."""
-        return {**asdict(self), "range": self.range, "sentence": self.sentence}
+        return {**asdict(self), "range": self.value_range, "sentence": self.summary_sentence}
 
 
 def measure_sensitivity(
@@ -140,10 +140,10 @@ def measure_sensitivity(
     return rows
 
 
-def with_sensitivity_notes(manifest: Manifest, rows: Sequence[SensitivityRow]) -> Manifest:
+def add_sensitivity_notes(manifest: Manifest, rows: Sequence[SensitivityRow]) -> Manifest:
     """Return a copy of the manifest with sentences on sensitivity in its notes, which are printed with the results."""
     kept = [note for note in manifest.notes if not note.startswith(NOTE)]
-    return replace(manifest, notes=(*kept, *(f"{NOTE}{row.sentence}" for row in rows)))
+    return replace(manifest, notes=(*kept, *(f"{NOTE}{row.summary_sentence}" for row in rows)))
 
 
 def _get_request(result: Result) -> Mapping[str, Any]:
@@ -194,9 +194,14 @@ def build_sensitivity_rows(
     `base` is the result on the unchanged items. `varied` has for each change its name, the result on the changed items,
     and the share of changed items for each benchmark and language.
     """
-    cells = {_get_place(cell): cell for cell in build_cells("unchanged", base)}
+    cells = {_get_location(cell): cell for cell in build_cells("unchanged", base)}
     others = [
-        (name, _index_deciding_records(again), {_get_place(cell): cell for cell in build_cells(name, again)}, changed)
+        (
+            name,
+            _index_deciding_records(again),
+            {_get_location(cell): cell for cell in build_cells(name, again)},
+            changed,
+        )
         for name, again, changed in varied
     ]
     decided = _index_deciding_records(base)
@@ -254,7 +259,7 @@ def _index_deciding_records(result: Result) -> dict[tuple[str, ...], Record]:
     return {place: record for place, record in selected.items() if record is not None}
 
 
-def _get_place(cell: Cell) -> tuple[str, ...]:
+def _get_location(cell: Cell) -> tuple[str, ...]:
     return (cell.model, cell.benchmark, cell.part, cell.language)
 
 

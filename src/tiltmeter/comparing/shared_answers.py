@@ -54,8 +54,8 @@ def build_shared_answers(
         )
         return None
     items, left_out = find_shared_items(cells, quantity)
-    fewest = min(cells, key=lambda cell: len(cell.items(quantity)))
-    has_fewest = f"{member(fewest)} has the fewest items ({len(fewest.items(quantity)):,})"
+    fewest = min(cells, key=lambda cell: len(cell.list_items(quantity)))
+    has_fewest = f"{member(fewest)} has the fewest items ({len(fewest.list_items(quantity)):,})"
     if not len(items):
         notes.append(
             f"Not compared: {quantity.name}, {where}, because all {len(cells)} results have no item in common; "
@@ -67,10 +67,10 @@ def build_shared_answers(
         return None
     if left_out:
         notes.append(f"Left out, {where}: {left_out:,} items that not all {len(cells)} results have; {has_fewest}.")
-    labels, sides = first.labels(quantity, items), first.sides(quantity, items)
-    weights = np.full(len(items), 1 / len(items)) if labels is None else quantity.values.weights(labels, sides)
-    answers = np.vstack([cell.values(quantity, items) for cell in cells])
-    factors = first.factors(quantity, items)
+    labels, sides = first.get_strata(quantity, items), first.get_stratum_sides(quantity, items)
+    weights = np.full(len(items), 1 / len(items)) if labels is None else quantity.values.compute_weights(labels, sides)
+    answers = np.vstack([cell.compute_item_values(quantity, items) for cell in cells])
+    factors = first.build_factors(quantity, items)
     return SharedAnswers(answers, answers @ weights, weights, labels, factors, sides, left_out)
 
 
@@ -82,9 +82,9 @@ def _have_same_tokenizer(cells: Sequence[Cell], quantity: Quantity, across: Sequ
 
 def find_shared_items(cells: Sequence[Cell], quantity: Quantity) -> tuple[pd.Index, int]:
     """Return the sorted items that all results (cells) have, and the number of items that only some have."""
-    items = cells[0].items(quantity)
+    items = cells[0].list_items(quantity)
     every = items
     for cell in cells[1:]:
-        own = cell.items(quantity)
+        own = cell.list_items(quantity)
         items, every = items.intersection(own), every.union(own)
     return items.sort_values(), len(every) - len(items)

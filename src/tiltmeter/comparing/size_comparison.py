@@ -32,7 +32,7 @@ from tiltmeter.errors import UsageError
 from tiltmeter.measures.contrasts import estimate_item_mean
 from tiltmeter.measures.estimates import Mean, Share
 from tiltmeter.measures.measure import Quantity
-from tiltmeter.measures.multiple_testing import adjust_holm, group_indexes
+from tiltmeter.measures.multiple_testing import adjust_holm, group_indexes_by_key
 from tiltmeter.measures.size_regression import estimate_slope
 from tiltmeter.measures.verdict import Verdict
 from tiltmeter.measures.verdict_rule import PORTION, WHOLE_RUN, Families
@@ -107,8 +107,8 @@ def _collect_sizes(
     sized: dict[str, tuple[str, float]] = {}
     lacking: dict[str, list[str]] = {"family": [], "number of parameters": []}
     for model in dict.fromkeys(cell.model for cell in cells):
-        described = attributes.of(model, entries.get(model))
-        family, parameters = described.texts().get("family"), parse_parameter_count(described)
+        described = attributes.describe_model(model, entries.get(model))
+        family, parameters = described.get_attribute_texts().get("family"), parse_parameter_count(described)
         if family is None or parameters is None:
             lacking["number of parameters" if family else "family"].append(model)
         else:
@@ -210,12 +210,12 @@ def _correct_slopes(slopes: Sequence[SizeSlope], families: Families) -> list[Siz
     """
     corrected = list(slopes)
 
-    def key(slope: SizeSlope) -> tuple[str | bool, ...]:
+    def get_test_family_key(slope: SizeSlope) -> tuple[str | bool, ...]:
         if families == WHOLE_RUN:
             return ()
         return slope.subject, slope.part, slope.quantity.name, slope.family == POOLED
 
-    for indexes in group_indexes(slopes, key):
+    for indexes in group_indexes_by_key(slopes, get_test_family_key):
         for index, p_holm in zip(indexes, adjust_holm([slopes[i].estimate.p_value for i in indexes]), strict=True):
             corrected[index] = replace(corrected[index], p_holm=p_holm, tests=len(indexes))
         members = [(index, over) for index in indexes if (over := slopes[index].estimate.over_members) is not None]

@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 from tiltmeter.database.connection import Connection, StoreError, translate_errors
 from tiltmeter.database.table_columns import list_table_columns
-from tiltmeter.files import create_shared_folder, share_like_folder
+from tiltmeter.files import copy_folder_permissions, create_shared_folder
 
 # Maximum number of seconds to wait for a lock that another process has.
 _LOCK_TIMEOUT = 60.0
@@ -51,7 +51,7 @@ class Database:
         if path != ":memory:":
             create_shared_folder(Path(path).parent)
         try:
-            self._open()
+            self._open_file()
         except StoreError as error:
             self._handle_open_error(error)
 
@@ -61,18 +61,18 @@ class Database:
             raise error
         self._check_rows()
 
-    def _open(self) -> None:
+    def _open_file(self) -> None:
         self._is_new = self._file != ":memory:" and not Path(self._file).exists()
-        self._db = self._connect(self._file)
+        self._db = self._open_connection(self._file)
         if self._is_new:
-            share_like_folder(Path(self._file))
+            copy_folder_permissions(Path(self._file))
         self._set_journal_mode()
         self._db.execute(f"PRAGMA synchronous = {self._synchronous}")
         self._check_rows()
         self._db.executescript(self._schema)
-        self._try_tables()
+        self._read_each_table()
 
-    def _connect(self, path: str, *, uri: bool = False) -> Connection:
+    def _open_connection(self, path: str, *, uri: bool = False) -> Connection:
         with translate_errors(self._labels):
             db = sqlite3.connect(path, timeout=_LOCK_TIMEOUT, isolation_level=None, factory=Connection, uri=uri)
         db.labels = self._labels
@@ -87,8 +87,8 @@ class Database:
         # other process can write in such a folder either.
         for mode in ("mode=ro", "mode=ro&immutable=1"):
             with suppress(StoreError):
-                self._db = self._connect(f"file:{quote(str(Path(self._file).resolve()))}?{mode}", uri=True)
-                self._try_tables()
+                self._db = self._open_connection(f"file:{quote(str(Path(self._file).resolve()))}?{mode}", uri=True)
+                self._read_each_table()
                 self.is_read_only = True
                 return True
         return False
@@ -99,7 +99,7 @@ class Database:
         This method is called before the object changes the file.
         """
 
-    def _try_tables(self) -> None:
+    def _read_each_table(self) -> None:
         """Read one row of each table, so that missing pages or columns are detected when the file is opened."""
         for table, columns in list_table_columns(self._schema).items():
             self._db.execute(f"SELECT {', '.join(columns)} FROM {table} LIMIT 1").fetchall()
@@ -121,7 +121,7 @@ class Database:
             else:
                 return
 
-    def select_in(
+    def select_rows_with_values(
         self, query: str, parameters: Sequence[object], values: Iterable[object]
     ) -> Iterator[tuple[Any, ...]]:
         """Yield the rows of a query that ends in `column IN`, for any number of values of this column.

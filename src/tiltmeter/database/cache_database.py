@@ -50,8 +50,8 @@ class CacheDatabase(Database):
     _opened: tuple[int, int] | None = None
 
     def _handle_open_error(self, error: StoreError) -> None:
-        if error.is_damaged or error.is_of_schema:
-            self._replace(error)
+        if error.is_damaged or error.is_schema_error:
+            self._replace_damaged_file(error)
         else:
             super()._handle_open_error(error)
 
@@ -62,10 +62,10 @@ class CacheDatabase(Database):
         except StoreError as error:
             if not error.is_damaged or self.is_read_only:
                 raise
-            self._replace(error)
+            self._replace_damaged_file(error)
             return work()
 
-    def _merge(self, path: Path | str, statements: Sequence[str]) -> None:
+    def _merge_file(self, path: Path | str, statements: Sequence[str]) -> None:
         """Run statements that copy rows from another database file; the statements refer to that file as `other`."""
         self._db.execute("ATTACH ? AS other", [str(path)])
         try:
@@ -75,8 +75,8 @@ class CacheDatabase(Database):
         finally:
             self._db.execute("DETACH other")
 
-    def _connect(self, path: str, *, uri: bool = False) -> Connection:
-        db = super()._connect(path, uri=uri)
+    def _open_connection(self, path: str, *, uri: bool = False) -> Connection:
+        db = super()._open_connection(path, uri=uri)
         self._opened = _get_identity(Path(self._file))
         db.create_function("checksum_of", -1, compute_checksum, deterministic=True)
         return db
@@ -88,12 +88,12 @@ class CacheDatabase(Database):
         if names and not names & set(list_table_columns(self._schema)):
             raise StoreError("the file is the database of another program", self._labels, sqlite3.SQLITE_ERROR)
 
-    def _open(self) -> None:
-        super()._open()
+    def _open_file(self) -> None:
+        super()._open_file()
         if not has_columns(self._db, self._schema):
             raise StoreError("the tables are damaged", self._labels, sqlite3.SQLITE_CORRUPT)
 
-    def _replace(self, error: StoreError) -> None:
+    def _replace_damaged_file(self, error: StoreError) -> None:
         """Rename the damaged file to `NAME.damaged-N`, unless another process has done this, and open a new file."""
         self.close()
         path, contents = Path(self._file), self._labels[1]
@@ -105,7 +105,7 @@ class CacheDatabase(Database):
                     logger.warning(text, path, contents, error.reason, renamed.name)
         except OSError as problem:
             raise build_write_error(path, problem) from problem
-        self._open()
+        self._open_file()
 
 
 def _get_identity(path: Path) -> tuple[int, int] | None:

@@ -12,7 +12,7 @@ import zlib
 from dataclasses import dataclass
 from pathlib import Path
 
-from tiltmeter.files import share_like_folder
+from tiltmeter.files import copy_folder_permissions
 
 _HEADER = b"SQLite format 3\0"
 # The minimum size of a SQLite page in bytes, and the bytes of `user_version` in the header of a database.
@@ -59,7 +59,7 @@ def count_file_changes(path: Path) -> int:
 def read_count(path: Path) -> ChangeCount:
     """Return the change count of a database; both numbers are 0 if the count file is missing or damaged."""
     try:
-        count = _parse(get_count_path(path).read_bytes())
+        count = _parse_count(get_count_path(path).read_bytes())
     except OSError:
         count = None
     return count or ChangeCount(0, 0)
@@ -77,24 +77,24 @@ def write_count(path: Path, count: ChangeCount) -> None:
     is_new = not target.exists()
     handle = os.open(target, os.O_WRONLY | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o666)
     try:
-        os.write(handle, _format(count))
+        os.write(handle, _format_count(count))
     finally:
         os.close(handle)
     if is_new:
-        share_like_folder(target)
+        copy_folder_permissions(target)
 
 
-def _format(count: ChangeCount) -> bytes:
+def _format_count(count: ChangeCount) -> bytes:
     numbers = f"{count.confirmed:012d} {count.in_file:012d}".encode()
     return b"%s %08x\n" % (numbers, zlib.crc32(numbers))
 
 
-def _parse(content: bytes) -> ChangeCount | None:
+def _parse_count(content: bytes) -> ChangeCount | None:
     """Return the change count from the content of a count file; None if the content is damaged.
 
-    >>> _parse(_format(ChangeCount(155, 118)))
+    >>> _parse_count(_format_count(ChangeCount(155, 118)))
     ChangeCount(confirmed=155, in_file=118)
-    >>> _parse(_format(ChangeCount(155, 118)).replace(b"155", b"156"))
+    >>> _parse_count(_format_count(ChangeCount(155, 118)).replace(b"155", b"156"))
     """
     numbers = content[: _LENGTH - 10]
     try:
@@ -102,4 +102,4 @@ def _parse(content: bytes) -> ChangeCount | None:
     except ValueError:
         return None
     count = ChangeCount(confirmed, in_file)
-    return count if content[:_LENGTH] == _format(count) else None
+    return count if content[:_LENGTH] == _format_count(count) else None

@@ -47,11 +47,11 @@ class ChangeCountDatabase(Database):
     is_log_ahead = False
     _next_copy = 0.0
 
-    def _open(self) -> None:
+    def _open_file(self) -> None:
         if Path(self._file).exists():
-            self._reject_empty()
+            self._reject_empty_file()
             self._check_changes()
-        super()._open()
+        super()._open_file()
 
     def _open_read_only(self) -> bool:
         if not super()._open_read_only():
@@ -77,7 +77,7 @@ class ChangeCountDatabase(Database):
             self._db.execute(f"PRAGMA user_version = {changes}")
         if synced:
             self.is_log_ahead = True
-            self._confirm(ChangeCount(changes, 0))
+            self._confirm_change_count(ChangeCount(changes, 0))
             if time.monotonic() >= self._next_copy:
                 self.copy_log()
 
@@ -92,11 +92,11 @@ class ChangeCountDatabase(Database):
             logger.warning("The last changes to %s are in its write-ahead log only (%s).", self._file, error)
             return
         self.is_log_ahead = bool(busy) or in_log != copied
-        self._confirm(ChangeCount(changes, 0 if self.is_log_ahead else changes))
+        self._confirm_change_count(ChangeCount(changes, 0 if self.is_log_ahead else changes))
         took = time.monotonic() - began
         self._next_copy = began + took * (1 + self.pause_between_copies)
 
-    def _confirm(self, count: ChangeCount) -> None:
+    def _confirm_change_count(self, count: ChangeCount) -> None:
         """Write `count` to the count file; call this only after the changes are on disk."""
         try:
             confirm_changes(Path(self._file), count)
@@ -106,7 +106,7 @@ class ChangeCountDatabase(Database):
     def _count_changes(self) -> int:
         return int(self._db.execute("PRAGMA user_version").fetchone()[0])
 
-    def _reject_empty(self) -> None:
+    def _reject_empty_file(self) -> None:
         """Raise a StoreError if the file is empty or shorter than a page; SQLite would treat it as a new file."""
         try:
             is_valid = is_database(Path(self._file))
@@ -151,7 +151,7 @@ class ChangeCountDatabase(Database):
             return count_file_changes(path)
         try:
             address = f"file:{quote(str(path.resolve()))}?mode=ro"
-            with closing(self._connect(address, uri=True)) as db:
+            with closing(self._open_connection(address, uri=True)) as db:
                 return int(db.execute("PRAGMA user_version").fetchone()[0])
         except StoreError as error:
             if error.is_not_writable:  # SQLite cannot create its shared memory; the file will be opened read-only

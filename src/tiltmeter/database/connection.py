@@ -48,7 +48,7 @@ class StoreError(TiltmeterError):
         return self.code == sqlite3.SQLITE_BUSY
 
     @property
-    def is_of_schema(self) -> bool:
+    def is_schema_error(self) -> bool:
         """Whether a statement failed because the file has other tables or columns than the statement."""
         return self.code == sqlite3.SQLITE_ERROR
 

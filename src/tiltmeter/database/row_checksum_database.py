@@ -35,15 +35,15 @@ _MAX_PLACES = 3
 class RowChecksumDatabase(ChangeCountDatabase):
     """A database with checksums of its rows; opening it raises a StoreError if a row is damaged."""
 
-    def _connect(self, path: str, *, uri: bool = False) -> Connection:
-        db = super()._connect(path, uri=uri)
+    def _open_connection(self, path: str, *, uri: bool = False) -> Connection:
+        db = super()._open_connection(path, uri=uri)
         db.create_function("checksum_of", -1, _compute_checksum, deterministic=True)
         # With recursive triggers, REPLACE also subtracts the checksums of the rows that it deletes.
         db.execute("PRAGMA recursive_triggers = ON")
         return db
 
-    def _open(self) -> None:
-        super()._open()
+    def _open_file(self) -> None:
+        super()._open_file()
         if not self._has_checksums() or self._list_triggers() != self._build_all_triggers():
             with self.begin_transaction():
                 self._add_checksums()
@@ -55,7 +55,7 @@ class RowChecksumDatabase(ChangeCountDatabase):
         self._db.execute("BEGIN")  # so that all queries see the same state of the file
         try:
             self._reject_damaged()
-            problem = self._find_problem()
+            problem = self._find_damage()
         finally:
             self._db.execute("COMMIT")
         if problem:
@@ -92,11 +92,11 @@ class RowChecksumDatabase(ChangeCountDatabase):
             self._db.execute("REINDEX")
             # Rebuilding a damaged index can destroy pages of tables. In this case, the error undoes the transaction.
             self._reject_damaged()
-            if remaining := self._find_problem():
+            if remaining := self._find_damage():
                 raise self._build_damage_error(f"the file is damaged: {remaining}")
         logger.warning("The indexes of %s were damaged (%s) and are rebuilt; no row is lost.", self._file, problem)
 
-    def _find_problem(self) -> str:
+    def _find_damage(self) -> str:
         (problem,) = self._db.execute("PRAGMA integrity_check(1)").fetchone()
         return "" if problem == "ok" else str(problem)
 
@@ -157,7 +157,7 @@ def _build_checksum_sql(types: list[tuple[str, str]], row: str = "") -> str:
 def _build_triggers(table: str, types: list[tuple[str, str]]) -> Iterator[str]:
     """Yield the SQL statements that create a table's triggers; the triggers update the table's sums of checksums."""
 
-    def update(sign: str, row: str) -> str:
+    def build_update_statement(sign: str, row: str) -> str:
         where = f"kind = '{table}' AND owner = {_build_owner_sql(types, row)}"
         return f"UPDATE {SUMS} SET total = total {sign} {_build_checksum_sql(types, row)} WHERE {where};"
 
@@ -166,9 +166,9 @@ def _build_triggers(table: str, types: list[tuple[str, str]]) -> Iterator[str]:
     known = f"SELECT 1 FROM {SUMS} WHERE kind = '{table}' AND owner = {_build_owner_sql(types, 'NEW.')}"
     insert = f"INSERT INTO {SUMS} {new} WHERE NOT EXISTS ({known});"
     for event, body in {
-        "INSERT": [insert, update("+", "NEW.")],
-        "UPDATE": [update("-", "OLD."), insert, update("+", "NEW.")],
-        "DELETE": [update("-", "OLD.")],
+        "INSERT": [insert, build_update_statement("+", "NEW.")],
+        "UPDATE": [build_update_statement("-", "OLD."), insert, build_update_statement("+", "NEW.")],
+        "DELETE": [build_update_statement("-", "OLD.")],
     }.items():
         name = f"{SUMS}_{table}_{event.lower()}"
         yield f"CREATE TRIGGER {name} AFTER {event} ON {table} BEGIN {' '.join(body)} END"

@@ -34,7 +34,7 @@ class Source:
         """The data file, and the other files of the repository that its reader needs."""
         return (self.file, *self.companions)
 
-    def paths(self) -> list[Path]:
+    def fetch_files(self) -> list[Path]:
         """Return the local paths of the files; download them if necessary."""
         # Imported here, because listing data sets does not need the download code.
         from tiltmeter.datasets.file_fetcher import fetch_file
@@ -49,7 +49,7 @@ class Source:
         """Read and validate the file; return its items and findings."""
         from tiltmeter.datasets.readers import validate_file
 
-        return validate_file(self.paths()[0], self.format, self.language)
+        return validate_file(self.fetch_files()[0], self.format, self.language)
 
     def load(self) -> "ValidationResult":
         """Read and validate the file; return its items and findings.
@@ -58,7 +58,7 @@ class Source:
         """
         result = self.validate()
         if not isinstance(self.file, UpstreamFile):
-            result.accept()
+            result.require_valid_items()
         return result
 
 

@@ -89,7 +89,7 @@ def load_with_findings(spec: Spec) -> "list[ValidationResult]":
         ]
         return _load_sources(sources, spec.part)
     (result,) = validate_spec(spec)
-    available = tuple(dict.fromkeys(item.language for item in result.accept()))
+    available = tuple(dict.fromkeys(item.language for item in result.require_valid_items()))
     for language in spec.languages:
         if language not in available:
             raise UsageError(f"{spec.name} has no language {language!r}; it has {', '.join(available)}.")
@@ -132,7 +132,7 @@ def _load_sources(sources: Sequence[Source], part: str | None) -> "list[Validati
     """Return the validation results of files, with only the items of a part; raise an error if no item is usable."""
     results = [source.load() for source in sources]
     if results and not any(result.items for result in results):
-        results[0].accept()
+        results[0].require_valid_items()
     return [_select_items(result, part) for result in results]
 
 

@@ -55,10 +55,10 @@ def parse_spec(text: str) -> Spec:
     return Spec(before, part, languages) if slash else Spec(name, None, languages)
 
 
-def with_edition(texts: Sequence[str], edition: str | None) -> list[str]:
+def replace_edition(texts: Sequence[str], edition: str | None) -> list[str]:
     """Return specifications in which an edition (version) of GEST replaces `gest`; `edition=None` changes nothing.
 
-    >>> with_edition(["gest/template-3:en", "stereoset"], "1.0")
+    >>> replace_edition(["gest/template-3:en", "stereoset"], "1.0")
     ['gest-1.0/template-3:en', 'stereoset']
     """
     if edition is None:

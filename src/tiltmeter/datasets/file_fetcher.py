@@ -9,8 +9,8 @@ from filelock import FileLock
 from tiltmeter.datasets.cache_folder import get_cache_folder
 from tiltmeter.datasets.download_checks import detect_wrong_page
 from tiltmeter.datasets.file_hashes import compute_hashes
-from tiltmeter.datasets.http_download import LARGEST, RejectedDownloadError, UnreachableServerError, download
-from tiltmeter.datasets.licence_consent import reject_unaccepted, show_notice
+from tiltmeter.datasets.http_download import LARGEST, RejectedDownloadError, UnreachableServerError, download_file
+from tiltmeter.datasets.licence_consent import reject_unaccepted_file, show_notice
 from tiltmeter.datasets.local_files import get_cached_path, get_mirror
 from tiltmeter.datasets.recorded_hashes import get_expected_pin, get_record_path, read_recorded_pin, record_hash
 from tiltmeter.datasets.upstream_files import Pin, UpstreamFile
@@ -40,7 +40,7 @@ def fetch_file(file: UpstreamFile, show: ShowProgress = show_download, *, datase
     """
     mirror = get_mirror()
     if mirror is None:
-        reject_unaccepted(file, dataset)
+        reject_unaccepted_file(file, dataset)
     elif not file.licence_stated:
         show_notice(file.repository)
     if isinstance(mirror, Path) and (path := mirror / file.name).is_file():
@@ -65,7 +65,7 @@ def fetch_file(file: UpstreamFile, show: ShowProgress = show_download, *, datase
         with FileLock(f"{target}.lock", mode=get_lock_mode(target)):
             # Another process may have downloaded the file while this process waited.
             if not _has_expected_hash(target, file):
-                _download(file, url, target, show)
+                _download_file(file, url, target, show)
     except (OSError, UsageError) as error:
         raise DownloadError(
             f"The cache {get_cache_folder()} cannot be written ({error}): set TILTMETER_CACHE to a writable folder."
@@ -99,14 +99,14 @@ def _check_mirror_file(path: Path, file: UpstreamFile) -> Path:
     return path
 
 
-def _download(file: UpstreamFile, url: str, target: Path, show: ShowProgress) -> None:
+def _download_file(file: UpstreamFile, url: str, target: Path, show: ShowProgress) -> None:
     part, pin, address = target.with_name(target.name + ".part"), get_expected_pin(file), redact_address(url)
     if not pin.is_hash:
         # Without a hash, a resumed download could join parts of two different files.
         part.unlink(missing_ok=True)
     try:
         with show(file.name) as report:
-            download(url, part, report, file.size or LARGEST)
+            download_file(url, part, report, file.size or LARGEST)
     except UnreachableServerError as error:
         raise UnavailableFileError(
             f"{file.name} is not in the cache, and {urlsplit(address).netloc} cannot be reached ({error}): connect to "

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tiltmeter.csv_text import remove_guard
+from tiltmeter.csv_text import remove_formula_guard
 from tiltmeter.datasets.raw_records import BrokenFileError
 from tiltmeter.datasets.readers.decoded_text import read_text
 from tiltmeter.errors import DataError
@@ -161,4 +161,8 @@ def read_translations(path: Path) -> list[tuple[str, str]]:
         raise DataError(f"{path} is not CSV: {error}.") from error
     except BrokenFileError as error:
         raise DataError(f"{path} {error}.") from error
-    return [(remove_guard(row["from"]), remove_guard(row["to"])) for row in rows if row["from"] and row["to"]]
+    return [
+        (remove_formula_guard(row["from"]), remove_formula_guard(row["to"]))
+        for row in rows
+        if row["from"] and row["to"]
+    ]

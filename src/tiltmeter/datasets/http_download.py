@@ -32,7 +32,7 @@ class RejectedDownloadError(DownloadError):
     """The server answered with a permanent error, or with an unacceptable response."""
 
 
-def download(url: str, part: Path, report: ReportProgress, largest: int = LARGEST) -> None:
+def download_file(url: str, part: Path, report: ReportProgress, largest: int = LARGEST) -> None:
     """Download `url` into the partial file `part`; if `part` exists, resume the download. The content is not verified.
 
     `largest` is the maximum size in bytes. After a failure, `part` is kept for the next call.
@@ -47,14 +47,14 @@ def download(url: str, part: Path, report: ReportProgress, largest: int = LARGES
     def receive() -> None:
         nonlocal most_received
         try:
-            _receive(url, part, report, largest)
+            _receive_content(url, part, report, largest)
         finally:
             if _get_part_size(part) > most_received:
                 most_received = _get_part_size(part)
-                retries.restart()
+                retries.reset_failures()
 
     try:
-        retries.call(receive)
+        retries.call_with_retries(receive)
     except TransientError as error:
         raise UnreachableServerError(str(error)) from error
     except TooSlowError as error:
@@ -63,7 +63,7 @@ def download(url: str, part: Path, report: ReportProgress, largest: int = LARGES
         raise RejectedDownloadError(str(error)) from error
 
 
-def _receive(url: str, part: Path, report: ReportProgress, largest: int) -> None:
+def _receive_content(url: str, part: Path, report: ReportProgress, largest: int) -> None:
     from tiltmeter.http_client.limits import ReplyLimits, ReplyMeter
     from tiltmeter.http_client.response_stream import StatusError, open_stream
     from tiltmeter.http_client.retries import TransientError
@@ -77,11 +77,11 @@ def _receive(url: str, part: Path, report: ReportProgress, largest: int) -> None
             length = response.headers.get("Content-Length", "")
             total = start + int(length) if length.isdecimal() else None
             meter = ReplyMeter(ReplyLimits(largest, SPEED, WINDOW), start)
-            meter.expect(total)
+            meter.check_announced_size(total)
             with _open_part(part, resumed=start > 0) as file:
                 report(Progress(start, total))
                 for block in response.iter_raw():
-                    meter.add(block)
+                    meter.add_block(block)
                     file.write(block)
                     report(Progress(meter.received, total))
     except StatusError as error:

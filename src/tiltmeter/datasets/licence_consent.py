@@ -28,14 +28,14 @@ def accept_notice(file: UpstreamFile) -> None:
     write_text(_get_consent_folder(file) / MARK, format_notice(file.repository) + "\n")
 
 
-def is_accepted(file: UpstreamFile) -> bool:
+def is_notice_accepted(file: UpstreamFile) -> bool:
     """Return whether a file may be used: its repository states a licence, or the user has given consent."""
     return file.licence_stated or (_get_consent_folder(file) / MARK).is_file()
 
 
-def reject_unaccepted(file: UpstreamFile, dataset: str) -> None:
+def reject_unaccepted_file(file: UpstreamFile, dataset: str) -> None:
     """Raise an error if the repository of a file needs the user's consent and the user has not given it."""
-    if not is_accepted(file):
+    if not is_notice_accepted(file):
         raise UsageError(
             f"{file.repository} states no licence, so {file.path} needs your consent: run "
             f"`tiltmeter data get {dataset or 'NAME'} --accept-no-licence`."

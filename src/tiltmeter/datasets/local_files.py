@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 
 from tiltmeter.datasets.cache_folder import get_cache_folder
-from tiltmeter.datasets.licence_consent import is_accepted
+from tiltmeter.datasets.licence_consent import is_notice_accepted
 from tiltmeter.datasets.upstream_files import UpstreamFile
 from tiltmeter.errors import UsageError
 from tiltmeter.text_files import expand_home
@@ -18,7 +18,7 @@ def get_cached_path(file: UpstreamFile) -> Path:
 def is_local(file: UpstreamFile) -> bool:
     """Return whether a file is available without a download and may be used (see `licence_consent`)."""
     mirror = get_mirror()
-    in_cache = get_cached_path(file).is_file() and (mirror is not None or is_accepted(file))
+    in_cache = get_cached_path(file).is_file() and (mirror is not None or is_notice_accepted(file))
     return in_cache or (isinstance(mirror, Path) and (mirror / file.name).is_file())
 
 

@@ -13,7 +13,7 @@ from tiltmeter.datasets.file_hashes import compute_hashes
 from tiltmeter.datasets.local_files import get_cached_path, get_mirror
 from tiltmeter.datasets.upstream_files import Pin, UpstreamFile, load_repositories
 from tiltmeter.errors import DataError, UsageError
-from tiltmeter.files import share_like_folder, write_text
+from tiltmeter.files import copy_folder_permissions, write_text
 from tiltmeter.text_files import read_text
 
 
@@ -44,7 +44,7 @@ def record_hash(file: UpstreamFile, path: Path) -> None:
     if not file.pin.is_hash and read_recorded_pin(file) is None:
         with suppress(UsageError):
             write_text(get_record_path(file), f"{compute_hashes(path).sha256}  {path.name}\n")
-            share_like_folder(get_record_path(file))
+            copy_folder_permissions(get_record_path(file))
 
 
 def list_unpinned_files() -> Iterator[tuple[UpstreamFile, Path | None]]:

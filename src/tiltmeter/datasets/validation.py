@@ -4,9 +4,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from tiltmeter.datasets.findings import Finding, changes_meaning, get_severity
 from tiltmeter.datasets.raw_records import BrokenFileError, RawRecord, build_item
 from tiltmeter.datasets.suspicious_characters import find_suspicious_characters
+from tiltmeter.datasets.validation_findings import Finding, changes_meaning, get_severity
 from tiltmeter.errors import DataError
 from tiltmeter.forms import Form, Item, Problem, UniqueValue, get_item_form
 
@@ -30,7 +30,7 @@ class ValidationResult:
         """The findings that are errors."""
         return [finding for finding in self.findings if finding.severity == "error"]
 
-    def accept(self) -> list[Item]:
+    def require_valid_items(self) -> list[Item]:
         """Return the items; raise a DataError with the first error if there are errors."""
         if not self.errors:
             return self.items
@@ -91,7 +91,7 @@ def _find_problems(
         yield from find_suspicious_characters(name, text)
     yield from form.lint(item)
     yield from _find_duplicates(item, form, row, seen)
-    yield from _find_mismatches(item, form, row, shared)
+    yield from _find_conflicting_values(item, form, row, shared)
     if before and type(item) is not type(before[0]):
         yield Problem("mixed-forms", "", "has another form than the first item of the file")
 
@@ -106,7 +106,7 @@ def _find_duplicates(item: Item, form: Form[Any], row: str, seen: dict[object, s
             seen[key] = row
 
 
-def _find_mismatches(
+def _find_conflicting_values(
     item: Item, form: Form[Any], row: str, shared: dict[object, tuple[object, str]]
 ) -> Iterator[Problem]:
     """Yield a problem for each value that should be the same in several items (see `Form.same`) but is not.

@@ -7,7 +7,7 @@ without spaces, words are not counted.
 from collections.abc import Callable
 from functools import cache
 
-from tiltmeter.forms.word_difference import is_unspaced
+from tiltmeter.forms.word_difference import is_script_without_spaces
 
 _THAI = "th"
 
@@ -21,12 +21,12 @@ def build_word_counter(language: str) -> Callable[[str], int | None]:
     """
     count_thai = _build_thai_counter() if language.split("-")[0] == _THAI else None
 
-    def count(sentence: str) -> int | None:
+    def count_words(sentence: str) -> int | None:
         if count_thai is not None:
             return count_thai(sentence)
-        return None if is_unspaced(sentence) else len(sentence.split())
+        return None if is_script_without_spaces(sentence) else len(sentence.split())
 
-    return count
+    return count_words
 
 
 def _build_thai_counter() -> Callable[[str], int] | None:

@@ -86,9 +86,9 @@ class AnswerStore(CacheDatabase):
     def get(self, fingerprint: str, questions: Iterable[bytes]) -> dict[bytes, Answer]:
         """Return a dictionary from question digests to stored answers; omit missing and damaged answers."""
         wanted = list(questions)
-        return self.retry_if_damaged(lambda: self._get(fingerprint, wanted))
+        return self.retry_if_damaged(lambda: self._read_answers(fingerprint, wanted))
 
-    def _get(self, fingerprint: str, questions: Iterable[bytes]) -> dict[bytes, Answer]:
+    def _read_answers(self, fingerprint: str, questions: Iterable[bytes]) -> dict[bytes, Answer]:
         model = self._db.execute("SELECT id FROM models WHERE fingerprint = ?", [fingerprint]).fetchone()
         if not model:
             return {}
@@ -96,16 +96,16 @@ class AnswerStore(CacheDatabase):
             "SELECT question, answer FROM answers "
             "WHERE model = ? AND checksum = checksum_of(?, question, answer) AND question IN"
         )
-        rows = self.select_in(query, [model[0], fingerprint.encode()], questions)
+        rows = self.select_rows_with_values(query, [model[0], fingerprint.encode()], questions)
         return {question: np.frombuffer(answer, NUMBER) for question, answer in rows}
 
     def put(self, fingerprint: str, answers: Mapping[bytes, Answer]) -> None:
         """Store all answers in one transaction; a process that is killed meanwhile stores none of these answers."""
-        self.retry_if_damaged(lambda: self._put(fingerprint, answers))
+        self.retry_if_damaged(lambda: self._write_answers(fingerprint, answers))
 
-    def _put(self, fingerprint: str, answers: Mapping[bytes, Answer]) -> None:
+    def _write_answers(self, fingerprint: str, answers: Mapping[bytes, Answer]) -> None:
         with self.begin_transaction():
-            model = self._model(fingerprint)
+            model = self._get_model_number(fingerprint)
             by_length: dict[int, list[bytes]] = {}
             for digest, answer in answers.items():
                 by_length.setdefault(len(answer), []).append(digest)
@@ -124,18 +124,18 @@ class AnswerStore(CacheDatabase):
 
     def merge(self, path: Path | str) -> None:
         """Add the answers of the store in the file `path`; replace an existing answer only if it is damaged."""
-        self._merge(path, _MERGE)
+        self._merge_file(path, _MERGE)
 
-    def put_loading(self, fingerprint: str, loading: LoadFindings) -> None:
+    def put_load_findings(self, fingerprint: str, loading: LoadFindings) -> None:
         """Store the `LoadFindings` of a model, for later runs that do not load the model."""
-        self.retry_if_damaged(lambda: self._put_loading(fingerprint, loading))
+        self.retry_if_damaged(lambda: self._write_load_findings(fingerprint, loading))
 
-    def _put_loading(self, fingerprint: str, loading: LoadFindings) -> None:
+    def _write_load_findings(self, fingerprint: str, loading: LoadFindings) -> None:
         with self.begin_transaction():
-            values = [json.dumps(asdict(loading)), self._model(fingerprint)]
+            values = [json.dumps(asdict(loading)), self._get_model_number(fingerprint)]
             self._db.execute("UPDATE models SET loading = ? WHERE id = ?", values)
 
-    def get_loading(self, fingerprint: str) -> LoadFindings:
+    def get_load_findings(self, fingerprint: str) -> LoadFindings:
         """Return the `LoadFindings` of a model; they are empty if no undamaged findings are stored."""
         query = "SELECT CAST(loading AS BLOB) FROM models WHERE fingerprint = ? AND loading IS NOT NULL"
         for (content,) in self.retry_if_damaged(lambda: self._db.execute(query, [fingerprint]).fetchall()):
@@ -145,7 +145,7 @@ class AnswerStore(CacheDatabase):
                 return LoadFindings([str(name) for name in values["unused_modules"]], disabled)
         return LoadFindings()
 
-    def _model(self, fingerprint: str) -> int:
+    def _get_model_number(self, fingerprint: str) -> int:
         self._db.execute("INSERT OR IGNORE INTO models (fingerprint) VALUES (?)", [fingerprint])
         (model,) = self._db.execute("SELECT id FROM models WHERE fingerprint = ?", [fingerprint]).fetchone()
         return int(model)

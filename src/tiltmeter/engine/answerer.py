@@ -60,10 +60,10 @@ class Answerer(ABC):
         self.layout = BatchLayout(batches=False)
         self.disabled: Mapping[str, str] = {}
         self.speedups: tuple[str, ...] = ()
-        self.prepare()
+        self.initialise_attributes()
         self.check_and_speed_up(without)
 
-    def prepare(self) -> None:
+    def initialise_attributes(self) -> None:
         """Initialise the attributes of a subclass; the constructor calls this method before it applies speed-ups."""
         return
 
@@ -75,16 +75,16 @@ class Answerer(ABC):
         self.speedups = apply_speedups(self, effects, without)
 
     @abstractmethod
-    def numbers(self, batch: Batch) -> Tensor:
+    def compute_numbers(self, batch: Batch) -> Tensor:
         """Return two rows of numbers: the first and the second number that each of the `NumberRequests` asks for.
 
         The first number is, for example, the log-probability of a token. See `WantedQuantity`.
         """
 
     @torch.inference_mode()
-    def start(self, batch: Batch) -> Callable[[], NDArray[np.float32]]:
+    def start_batch(self, batch: Batch) -> Callable[[], NDArray[np.float32]]:
         """Start the computation of a batch; return a function that waits for the numbers and returns them."""
-        numbers = self.numbers(batch)
+        numbers = self.compute_numbers(batch)
         if self.device.type == "cpu":
             return numbers.numpy
         host = torch.empty(numbers.shape, dtype=numbers.dtype, pin_memory=self.device.type == "cuda")
@@ -94,16 +94,16 @@ class Answerer(ABC):
         copied = torch.cuda.Event()  # type: ignore[no-untyped-call]
         copied.record()
 
-        def wait() -> NDArray[np.float32]:
+        def wait_for_numbers() -> NDArray[np.float32]:
             copied.synchronize()
             array: NDArray[np.float32] = host.numpy().copy()  # the copy frees the pinned memory, which is scarce
             return array
 
-        return wait
+        return wait_for_numbers
 
-    def answer(self, batch: Batch) -> NDArray[np.float32]:
-        """Return the requested numbers of a batch as an array with two rows, as in the method `numbers`."""
-        return self.start(batch)()
+    def answer_batch(self, batch: Batch) -> NDArray[np.float32]:
+        """Return the requested numbers of a batch as an array with two rows, as in the method `compute_numbers`."""
+        return self.start_batch(batch)()
 
     def compute_pack_width(self) -> int:
         """Return the width in tokens of packed rows (rows of several inputs) on this device.
@@ -123,7 +123,7 @@ class Answerer(ABC):
         flat = np.fromiter(chain.from_iterable(rows), dtype=np.int64)
         return self._pad_to_rectangle(flat, lengths, self.pad)
 
-    def mask(self, rows: Sequence[Sequence[int]]) -> Tensor | None:
+    def build_padding_mask(self, rows: Sequence[Sequence[int]]) -> Tensor | None:
         """Return an attention mask for padded rows, with 1 for tokens and 0 for padding.
 
         Returns None if there is no padding, because attention without a mask can use faster kernels.
@@ -181,11 +181,11 @@ class VocabularyAnswerer(Answerer):
     def build_example_inputs(self) -> dict[str, Any]:
         """Return the keyword arguments of the model's `forward` for a small input."""
 
-    def read(self, inputs: dict[str, Any], width: int, requests: NumberRequests) -> Tensor:
+    def compute_numbers_of_inputs(self, inputs: dict[str, Any], width: int, requests: NumberRequests) -> Tensor:
         """Return the requested numbers from one forward pass; `width` is the padded length of the rows of token ids."""
         positions = requests.lines * width + requests.positions
         rows, which = np.unique(positions, return_inverse=True)
-        states = self.head.read(inputs, self.to_device(rows), self.restrict_to_positions)
+        states = self.head.compute_states(inputs, self.to_device(rows), self.restrict_to_positions)
         numbers = torch.zeros((2, len(requests)), device=self.device)
         logits = requests.wants == WantedQuantity.LOGIT
         for chosen, normalised in ((~logits, True), (logits, False)):
@@ -193,9 +193,9 @@ class VocabularyAnswerer(Answerer):
                 continue
             states_and_tokens = (self.to_device(which[chosen]), self.to_device(requests.tokens[chosen]))
             if normalised:
-                values = torch.stack(self.head.log_probs(states, *states_and_tokens))
+                values = torch.stack(self.head.compute_log_probs(states, *states_and_tokens))
             else:
-                values = self.head.logits(states, *states_and_tokens)[None]
+                values = self.head.compute_token_logits(states, *states_and_tokens)[None]
             if chosen.all():
                 numbers[: len(values)] = values
             else:
@@ -211,16 +211,18 @@ class OneStackAnswerer(VocabularyAnswerer):
     """Base class for encoder-only and decoder-only models, whose outputs are read at positions of the input."""
 
     @abstractmethod
-    def inputs(self, batch: Batch) -> dict[str, Any]:
+    def build_model_inputs(self, batch: Batch) -> dict[str, Any]:
         """Return the keyword arguments of the model's `forward` for a batch."""
 
     def build_example_inputs(self) -> dict[str, Any]:
         """Return the keyword arguments of the model's `forward` for a small input."""
-        return self.inputs([Row(ids=(1, 2, 3))])
+        return self.build_model_inputs([Row(ids=(1, 2, 3))])
 
-    def numbers(self, batch: Batch) -> Tensor:
+    def compute_numbers(self, batch: Batch) -> Tensor:
         """Return two rows of numbers: the first and the second number that each of the `NumberRequests` asks for.
 
         The first number is, for example, the log-probability of a token. See `WantedQuantity`.
         """
-        return self.read(self.inputs(batch), max(len(row.ids) for row in batch), NumberRequests.of(batch))
+        return self.compute_numbers_of_inputs(
+            self.build_model_inputs(batch), max(len(row.ids) for row in batch), NumberRequests.from_batch(batch)
+        )

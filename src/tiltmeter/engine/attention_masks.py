@@ -67,14 +67,14 @@ class AttentionMasks:
             layer_types=frozenset(map(str, getattr(text, "layer_types", None) or ())),
         )
 
-    def forms(self, longest_row: int) -> list[MaskForm]:
+    def list_mask_forms(self, longest_row: int) -> list[MaskForm]:
         """Return the mask forms to try for rows of up to `longest_row` tokens, the most probable one first."""
         sizes = [size for size in (self.window, self.chunk) if size]
         if not sizes or min(sizes) > longest_row:
             return ["full"]
         return ["by layer type", "local", "full"] if self.layer_types else ["local", "full"]
 
-    def build(self, seen: Tensor, positions: Tensor, dtype: torch.dtype) -> Tensor | Mapping[str, Tensor]:
+    def build_mask(self, seen: Tensor, positions: Tensor, dtype: torch.dtype) -> Tensor | Mapping[str, Tensor]:
         """Return the attention mask that allows the (query, key) pairs in `seen`, within the model's attention windows.
 
         `seen` is a boolean tensor (batch, query, key). `positions` are the positions of the tokens in their own inputs.

@@ -79,7 +79,7 @@ class BatchEffects:
         """
         for stretch in count(1, 5):
             inputs = SyntheticInputs(self._answerer.model, self._answerer.kind, stretch)
-            short = inputs.questions(inputs.short())
+            short = inputs.build_questions(inputs.build_short_inputs())
             try:
                 return inputs, short, self._compute_numbers(short, BatchLayout(batches=False))
             except Exception:  # models raise various classes of errors for an input that is too short
@@ -92,18 +92,20 @@ class BatchEffects:
 
         The second value is empty if the layout has padding and batches.
         """
-        long = self.inputs.questions([self.inputs.build_mixed_input(self.longest)], self._build_long_sources(0))
+        long = self.inputs.build_questions([self.inputs.build_mixed_input(self.longest)], self._build_long_sources(0))
         self._alone |= self._compute_numbers(long, BatchLayout(batches=False))
         self._reject_random_numbers()
         if self._answerer.kind == "seq2seq":
             self._reject_later_tokens()
-        fastest = BatchLayout(longest=self.longest, truncates=self.allows(self._measure_truncation()))
-        padding = max(self._measure_much_padding(long), self._measure_some_padding())
-        experts = self._measure_full_batches() if self.has_experts else 0.0
-        if self.allows(max(padding, experts)):
+        fastest = BatchLayout(
+            longest=self.longest, truncates=self.is_within_tolerance(self._measure_truncation_effect())
+        )
+        padding = max(self._measure_effect_of_much_padding(long), self._measure_effect_of_some_padding())
+        experts = self._measure_effect_of_full_batches() if self.has_experts else 0.0
+        if self.is_within_tolerance(max(padding, experts)):
             return fastest, {}
-        neighbours = max(self._measure_neighbours(), experts)
-        if self.allows(neighbours):
+        neighbours = max(self._measure_neighbour_effect(), experts)
+        if self.is_within_tolerance(neighbours):
             reason = f"padding changes log-probabilities, by up to {padding:.2g}"
             return replace(fastest, pads=False), {"padding": reason}
         reason = f"other inputs in a batch change log-probabilities, by up to {max(neighbours, padding):.2g}"
@@ -118,7 +120,7 @@ class BatchEffects:
                 "would be random; if its config has a seed, such as hash_seed, set it in config.json."
             )
 
-    def _measure_truncation(self) -> float:
+    def _measure_truncation_effect(self) -> float:
         """Return the largest change of an answer if a causal input ends at the last position that is read.
 
         Attention ignores the tokens after this position, but some position encodings depend on the length of the input.
@@ -142,34 +144,34 @@ class BatchEffects:
                 "token that it has to predict; check is_decoder in its config.json."
             )
 
-    def allows(self, difference: float, tolerance: float = 0.0) -> bool:
+    def is_within_tolerance(self, difference: float, tolerance: float = 0.0) -> bool:
         """Return whether a difference between answers is not larger than rounding or than `tolerance`."""
         is_uncertain = max(self._tolerance, tolerance) < difference <= self._max_tolerance
         if is_uncertain and not self._has_measured_rounding:
             self._has_measured_rounding = True
-            rounding = _TIMES_ROUNDING * self._measure_neighbours()
+            rounding = _TIMES_ROUNDING * self._measure_neighbour_effect()
             self._tolerance = max(self._tolerance, min(rounding, self._max_tolerance))
         return difference <= max(self._tolerance, tolerance)
 
-    def _measure_neighbours(self) -> float:
+    def _measure_neighbour_effect(self) -> float:
         """Return the largest difference between answers for inputs alone and in batches without padding."""
         short = [self.inputs.build_mixed_input(len(self._short[1].ids), start) for start in range(_NEIGHBOURS)]
         long = [self.inputs.build_mixed_input(self.longest, start) for start in (0, 90)]
-        questions = self.inputs.questions(short, self.inputs.sources()[:1])
-        questions += self.inputs.questions(long, self._build_long_sources(0) or [()])
+        questions = self.inputs.build_questions(short, self.inputs.build_short_sources()[:1])
+        questions += self.inputs.build_questions(long, self._build_long_sources(0) or [()])
         self._alone |= self._compute_numbers(
             [question for question in questions if question.digest not in self._alone], BatchLayout(batches=False)
         )
         return self._measure_difference(questions, BatchLayout(pads=False))
 
-    def _measure_much_padding(self, long: Sequence[Question]) -> float:
+    def _measure_effect_of_much_padding(self, long: Sequence[Question]) -> float:
         """Return the largest difference between answers for inputs alone and in a batch with a much longer input."""
         lengths = [max(1, self.longest // 6), max(1, self.longest // 16)]
-        others = self.inputs.questions([self.inputs.build_mixed_input(length, 80) for length in lengths])
+        others = self.inputs.build_questions([self.inputs.build_mixed_input(length, 80) for length in lengths])
         self._alone |= self._compute_numbers(others, BatchLayout(batches=False))
         return self._measure_difference([*long, *others], BatchLayout(longest=self.longest))
 
-    def _measure_some_padding(self) -> float:
+    def _measure_effect_of_some_padding(self) -> float:
         """Return the largest difference between answers for short inputs alone and in one padded batch.
 
         For a next-sentence head, more inputs are compared, because each input has only one output.
@@ -177,11 +179,11 @@ class BatchEffects:
         questions = self._short
         if self._answerer.kind == "next-sentence":
             inputs = [self.inputs.build_mixed_input(4 + index, 13 * index) for index in range(_NEIGHBOURS)]
-            questions = self.inputs.questions(inputs)
+            questions = self.inputs.build_questions(inputs)
             self._alone |= self._compute_numbers(questions, BatchLayout(batches=False))
         return self._measure_difference(questions, BatchLayout())
 
-    def _measure_full_batches(self) -> float:
+    def _measure_effect_of_full_batches(self) -> float:
         """Return the largest difference between answers for an input alone and in a batch of maximum size.
 
         Each input repeats one token, so that a mixture of experts sends all tokens of a batch to a single expert, whose
@@ -214,7 +216,7 @@ class BatchEffects:
         try:
             answers: dict[bytes, Answer] = {}
             for batch in plan_batches(questions, answerer.kind, tokens, layout):
-                answers |= split_by_question(batch, answerer.answer(batch))
+                answers |= split_by_question(batch, answerer.answer_batch(batch))
             return answers
         finally:
             answerer.layout, answerer.batch_tokens = before

@@ -42,7 +42,7 @@ class BatchLayout:
             longest=min((layout.longest for layout in every if layout.longest), default=0),
         )
 
-    def divide(
+    def divide_into_batches(
         self, lengths: Sequence[int], batch_tokens: int, sources: Sequence[int] | None = None
     ) -> list[list[int]]:
         """Divide rows into batches of at most `batch_tokens` tokens, and return the row indices of each batch.
@@ -50,9 +50,9 @@ class BatchLayout:
         `lengths` are the lengths of the rows. For an encoder-decoder, `sources` are the lengths of the sources of the
         rows, which are padded too.
 
-        >>> BatchLayout(longest=8).divide([2, 5, 9, 2, 5], 20)
+        >>> BatchLayout(longest=8).divide_into_batches([2, 5, 9, 2, 5], 20)
         [[2], [1, 4], [0, 3]]
-        >>> BatchLayout(pads=False).divide([2, 5, 9, 2, 5], 20)
+        >>> BatchLayout(pads=False).divide_into_batches([2, 5, 9, 2, 5], 20)
         [[2], [1, 4], [0, 3]]
         """
         if not self.batches:

@@ -64,7 +64,7 @@ def compute_padding_share(batches: Iterable[Batch], batch_tokens: int, layout: B
             sides.append([sum(lengths[index] for index in indices) for indices in pack_lengths(lengths, layout.pack)])
         for lengths in sides:
             useful += sum(lengths)
-            divided = layout.divide(lengths, batch_tokens) if len(sides) > 1 else [range(len(batch))]
+            divided = layout.divide_into_batches(lengths, batch_tokens) if len(sides) > 1 else [range(len(batch))]
             sent += sum(len(indices) * max(lengths[index] for index in indices) for indices in divided)
     return 1 - useful / sent if sent else 0.0
 
@@ -92,15 +92,15 @@ def _merge_into_trees(rows: Iterable[Row], width: int) -> Iterator[Row]:
     tree: _PrefixTree | None = None
     # After sorting, rows with a long common prefix are neighbours.
     for row in sorted(rows, key=lambda row: (row.sources, row.ids)):
-        if tree is not None and tree.can_take(row, width):
-            tree.add(row)
+        if tree is not None and tree.can_add_row(row, width):
+            tree.add_row(row)
             continue
         if tree is not None:
-            yield tree.row()
+            yield tree.build_row()
         tree = _PrefixTree(row.sources)
-        tree.add(row)
+        tree.add_row(row)
     if tree is not None:
-        yield tree.row()
+        yield tree.build_row()
 
 
 class _PrefixTree:
@@ -116,17 +116,17 @@ class _PrefixTree:
         self._last: Ids = ()
         self._path: list[int] = []
 
-    def can_take(self, row: Row, width: int) -> bool:
+    def can_add_row(self, row: Row, width: int) -> bool:
         """Return whether a row fits into the tree and shares enough tokens with the input that was added last."""
         shared = count_common_prefix(self._last, row.ids)
         tokens = len(self._ids) + len(row.ids) - shared
         fits = tokens <= width or (tokens <= LARGEST_TREE and shared >= _SHARED_IN_WIDE_TREES * len(row.ids))
         return fits and shared >= SHORTEST_SHARED_PREFIX and row.sources == self._sources
 
-    def add(self, row: Row) -> None:
+    def add_row(self, row: Row) -> None:
         shared = count_common_prefix(self._last, row.ids)
         start = len(self._ids)
-        self._close(shared)
+        self._close_subtrees(shared)
         self._ids += row.ids[shared:]
         self._depths += range(shared, len(row.ids))
         self._ends += [0] * (len(row.ids) - shared)
@@ -135,16 +135,16 @@ class _PrefixTree:
         indices = tuple(self._path)
         self._reads += [RowQuestion(question, indices) for question, _ in row.reads]
 
-    def row(self) -> Row:
+    def build_row(self) -> Row:
         """Return the finished row; its `depths` and `ends` are empty if it contains only one input."""
         if len(self._ids) == len(self._path):
             return Row(tuple(self._ids), self._sources, reads=self._reads)
-        self._close(0)
+        self._close_subtrees(0)
         return Row(
             tuple(self._ids), self._sources, depths=tuple(self._depths), ends=tuple(self._ends), reads=self._reads
         )
 
-    def _close(self, depth: int) -> None:
+    def _close_subtrees(self, depth: int) -> None:
         """Set the end of the subtree of each token of the last input, for the tokens from this depth on."""
         for index in self._path[depth:]:
             self._ends[index] = len(self._ids)
@@ -200,8 +200,8 @@ def _join_rows(rows: Sequence[Row], causal: bool) -> Row:
 
 
 def _build_batches(rows: Sequence[Row], batch_tokens: int, layout: BatchLayout) -> Iterator[Batch]:
-    ordered = sorted(rows, key=lambda row: (row.has_several, row.segments, row.ids))
-    for indices in layout.divide([len(row.ids) for row in ordered], batch_tokens):
+    ordered = sorted(rows, key=lambda row: (row.has_several_inputs, row.segments, row.ids))
+    for indices in layout.divide_into_batches([len(row.ids) for row in ordered], batch_tokens):
         yield [ordered[index] for index in indices]
 
 

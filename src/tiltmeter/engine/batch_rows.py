@@ -38,7 +38,7 @@ class Row:
     reads: list[RowQuestion] = field(default_factory=list)
 
     @property
-    def has_several(self) -> bool:
+    def has_several_inputs(self) -> bool:
         """Whether the row contains more than one input."""
         return bool(self.lengths or self.ends)
 
@@ -64,7 +64,7 @@ class NumberRequests:
     wants: NDArray[np.object_]
 
     @classmethod
-    def of(cls, batch: Batch) -> "NumberRequests":
+    def from_batch(cls, batch: Batch) -> "NumberRequests":
         """Return the requests of all questions of a batch, in the order of its rows."""
         reads = [read for row in batch for read in row.reads]
         counts = [len(question.wanted) for question, _ in reads]
@@ -79,7 +79,7 @@ class NumberRequests:
             np.repeat(wants, counts),
         )
 
-    def among(self, lines: Sequence[int]) -> tuple[NDArray[np.int64], "NumberRequests"]:
+    def select_rows(self, lines: Sequence[int]) -> tuple[NDArray[np.int64], "NumberRequests"]:
         """Select the requests for the rows `lines`; return the indices of these requests, and the requests themselves.
 
         In the returned requests, the rows are numbered as in a batch that contains only the rows `lines`.

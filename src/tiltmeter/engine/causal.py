@@ -20,11 +20,11 @@ class CausalAnswerer(OneStackAnswerer):
     # (docs/evidence/performance.md).
     pack_width_on_cpu = 96
 
-    def inputs(self, batch: Batch) -> dict[str, Any]:
+    def build_model_inputs(self, batch: Batch) -> dict[str, Any]:
         """Return the keyword arguments of the model's `forward` for a batch."""
         inputs: dict[str, Any] = {"input_ids": self.pad_rows([row.ids for row in batch]), "use_cache": False}
-        if any(row.has_several for row in batch):
+        if any(row.has_several_inputs for row in batch):
             depths, ends = self.compute_depths_and_ends(batch)
             inputs["position_ids"] = depths
-            inputs["attention_mask"] = self.masks.build(build_tree_mask(ends), depths, self.dtype)
+            inputs["attention_mask"] = self.masks.build_mask(build_tree_mask(ends), depths, self.dtype)
         return inputs

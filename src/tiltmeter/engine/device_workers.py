@@ -61,7 +61,7 @@ class _WorkerShare:
     rank: int
     workers: int
 
-    def can_take(self, batch: Batch) -> bool:
+    def can_take_batch(self, batch: Batch) -> bool:
         """Return whether this worker answers a batch; the hash of a question decides, so that shares are similar."""
         return int.from_bytes(batch[0].questions[0]) % self.workers == self.rank
 
@@ -100,7 +100,7 @@ class DeviceWorkers:
             store.reject_read_only(len(by_digest) - len(answers))
             work = _SharedQuestions(list(by_digest.values()), kind, fingerprint, store.path, store.journal, names)
             try:
-                self._start()
+                self._start_processes()
                 self._distribute_questions(work, batch_tokens, len(answers), report)
             except BaseException:
                 self.close()
@@ -124,7 +124,7 @@ class DeviceWorkers:
             connection.close()
         self._processes, self._ready = {}, []
 
-    def _start(self) -> None:
+    def _start_processes(self) -> None:
         if self._processes:
             return
         # Processes are not forked, because CUDA does not work in a forked process if the parent has initialised it.
@@ -137,7 +137,7 @@ class DeviceWorkers:
                 process.start()
             theirs.close()
             self._processes[ours] = process
-        self._ready = [_receive(connection, self._processes) for connection in self._processes]
+        self._ready = [_receive_message(connection, self._processes) for connection in self._processes]
 
     def _distribute_questions(
         self, work: _SharedQuestions, batch_tokens: int | None, answered: int, report: ReportProgress
@@ -154,7 +154,7 @@ class DeviceWorkers:
         busy = list(self._processes)
         while busy:
             for connection in (c for c in wait(busy) if isinstance(c, Connection)):
-                message = _receive(connection, self._processes)
+                message = _receive_message(connection, self._processes)
                 if message is None:
                     busy.remove(connection)
                 else:
@@ -162,7 +162,7 @@ class DeviceWorkers:
                     report(Progress(answered, len(work.questions), padding))
 
 
-def _receive(connection: Connection, workers: Mapping[Connection, BaseProcess]) -> Any:
+def _receive_message(connection: Connection, workers: Mapping[Connection, BaseProcess]) -> Any:
     """Return the next message of a worker; if the message is an error, raise it."""
     try:
         message = connection.recv()
@@ -202,10 +202,10 @@ def _block_stop_signals() -> Iterator[None]:
 
 def _run_worker(load: Callable[[], BatchAnswerer], connection: Connection) -> None:
     with guard_output():
-        _serve(load, connection)
+        _answer_requests(load, connection)
 
 
-def _serve(load: Callable[[], BatchAnswerer], connection: Connection) -> None:
+def _answer_requests(load: Callable[[], BatchAnswerer], connection: Connection) -> None:
     """Load the model, and answer the parent's requests until the parent ends."""
     try:
         model = load()
@@ -216,18 +216,18 @@ def _serve(load: Callable[[], BatchAnswerer], connection: Connection) -> None:
             del work
             connection.send(None)
     except TiltmeterError as error:
-        _send(connection, error)
+        _send_message(connection, error)
     except (BrokenPipeError, EOFError, ConnectionResetError):
         pass  # the parent process has ended
     except Exception as error:
-        _send(connection, _WorkerError(repr(error), traceback.format_exc()))
+        _send_message(connection, _WorkerError(repr(error), traceback.format_exc()))
 
 
 def _answer_share(model: BatchAnswerer, work: _SharedQuestions, share: _WorkerShare, connection: Connection) -> None:
     # An encoder-decoder uses these values to divide batches; the values must be equal on all devices.
     model.batch_tokens, model.layout = share.batch_tokens, share.layout
     batches = plan_batches(work.questions, work.kind, share.batch_tokens, share.layout)
-    mine = [batch for batch in batches if share.can_take(batch)]
+    mine = [batch for batch in batches if share.can_take_batch(batch)]
     with AnswerStore(work.store, journal=work.journal) as store:
         answers = store.get(work.fingerprint, (question.digest for question in work.questions))
         for new in answer_batches(model, mine, answers, work.names):
@@ -235,6 +235,6 @@ def _answer_share(model: BatchAnswerer, work: _SharedQuestions, share: _WorkerSh
             connection.send(len(new))
 
 
-def _send(connection: Connection, message: object) -> None:
+def _send_message(connection: Connection, message: object) -> None:
     with suppress(OSError):  # the parent process may have ended
         connection.send(message)

@@ -28,8 +28,8 @@ class EquivalenceCheck:
     """Compares a model's numbers for synthetic inputs before and after a change of the model.
 
     Some questions read every position of an input. Other questions read few positions, for speed-ups that compute only
-    the positions that are read. The reference are the numbers of the unchanged model, until `accept` replaces them with
-    the numbers of the last check.
+    the positions that are read. The reference are the numbers of the unchanged model, until `accept_last_numbers`
+    replaces them with the numbers of the last check.
 
     A change of the row layout is also checked with long inputs, which take more time than all other inputs together.
     """
@@ -39,8 +39,8 @@ class EquivalenceCheck:
         self._inputs = effects.inputs
         self._effects = effects
         self._compares_logits = answerer.dtype not in (torch.float16, torch.bfloat16)
-        short = self._inputs.short()
-        self._everywhere = self._inputs.questions(short)
+        short = self._inputs.build_short_inputs()
+        self._everywhere = self._inputs.build_questions(short)
         self._few = self._inputs.build_end_questions(short) + self._inputs.build_spread_questions()
         self._has_experts = effects.has_experts
         if self._has_experts:
@@ -69,14 +69,16 @@ class EquivalenceCheck:
                 *build_packed_inputs(self._inputs, width)[:1],
                 *build_tree_inputs(self._inputs, positions or LARGEST_TREE),
             ]
-            inputs += build_bushy_inputs(self._inputs) if self._has_experts else []
-        source = self._inputs.build_mixed_input(width - sum(map(len, self._inputs.sources())), 60)
-        questions = self._inputs.questions(inputs, [source if self._answerer.kind == "seq2seq" else ()])
+            inputs += build_branching_inputs(self._inputs) if self._has_experts else []
+        source = self._inputs.build_mixed_input(width - sum(map(len, self._inputs.build_short_sources())), 60)
+        questions = self._inputs.build_questions(inputs, [source if self._answerer.kind == "seq2seq" else ()])
         new = [question for question in questions if question.digest not in self._reference]
         self._reference = self._reference | self._compute_numbers(new, BatchLayout(batches=False))
         self._rows[rows] = questions
 
-    def passes(self, *, few: bool = False, rows: Rows | None = None, rounds_logits_less: bool = False) -> bool:
+    def gives_same_numbers(
+        self, *, few: bool = False, rows: Rows | None = None, rounds_logits_less: bool = False
+    ) -> bool:
         """Return whether the model still gives the reference numbers, up to rounding.
 
         With `few`, only the questions that read few positions are compared. With `rows`, the long inputs of
@@ -91,9 +93,9 @@ class EquivalenceCheck:
             self.difference = find_largest_difference(self._reference, self._latest)
         except Exception:  # models raise various classes of errors for masks, hooks or shapes that they do not support
             self.difference = float("inf")
-        return self._effects.allows(self.difference, tolerance)
+        return self._effects.is_within_tolerance(self.difference, tolerance)
 
-    def accept(self) -> None:
+    def accept_last_numbers(self) -> None:
         """Use the numbers of the last check as the new reference."""
         self._reference = self._reference | self._latest
 
@@ -109,7 +111,7 @@ class EquivalenceCheck:
         before, answerer.layout = answerer.layout, layout
         try:
             for batch in plan_batches(questions, answerer.kind, tokens, layout):
-                answers |= split_by_question(batch, answerer.answer(batch))
+                answers |= split_by_question(batch, answerer.answer_batch(batch))
         finally:
             answerer.layout = before
         return answers
@@ -124,7 +126,7 @@ def build_packed_inputs(inputs: SyntheticInputs, width: int) -> list[Ids]:
     """
     thirds = width // 3, width // 3, width - 2 * (width // 3)
     return [
-        inputs.build_mixed_input(width - sum(map(len, inputs.short())), 30),
+        inputs.build_mixed_input(width - sum(map(len, inputs.build_short_inputs())), 30),
         inputs.build_mixed_input(width - 1, 31),
         inputs.build_mixed_input(1, 32),
         *[inputs.build_repeated_input(length, start) for start, length in enumerate(thirds)],
@@ -146,7 +148,7 @@ def build_tree_inputs(inputs: SyntheticInputs, positions: int) -> list[Ids]:
     ]
 
 
-def build_bushy_inputs(inputs: SyntheticInputs) -> list[Ids]:
+def build_branching_inputs(inputs: SyntheticInputs) -> list[Ids]:
     """Return short inputs that fill a prefix tree, for a mixture of experts; each branch repeats one token."""
     shared, branch = inputs.build_mixed_input(3, 37), 3
     branches = (LARGEST_TREE - len(shared)) // branch

@@ -30,7 +30,7 @@ class BatchAnswerer(Protocol):
     layout: BatchLayout
     disabled: Mapping[str, str]
 
-    def start(self, batch: Batch) -> Callable[[], NDArray[np.float32]]:
+    def start_batch(self, batch: Batch) -> Callable[[], NDArray[np.float32]]:
         """Start the computation of a batch; return a function that waits for the numbers and returns them.
 
         The numbers are in the order of the `NumberRequests` of the batch.
@@ -128,7 +128,7 @@ def _compute_numbers(model: BatchAnswerer, batches: Iterable[Batch]) -> Iterator
 def _start_within_memory(model: BatchAnswerer, batch: Batch) -> Callable[[], NDArray[np.float32]]:
     """Start a batch; if the memory is too small, start the two halves of the batch instead, recursively."""
     try:
-        return model.start(batch)
+        return model.start_batch(batch)
     except (MemoryError, RuntimeError) as error:  # torch.OutOfMemoryError is a RuntimeError
         if len(batch) == 1 or not _is_out_of_memory(error):
             raise

@@ -18,7 +18,7 @@ _NAMES = (
 )
 
 
-def read_config_positions(config: Any) -> int | None:
+def read_config_max_length(config: Any) -> int | None:
     """Return the largest maximum length in tokens that a config contains; None if the config contains none."""
     limits = [getattr(part, name, None) for part in (config, config.get_text_config()) for name in _NAMES]
     return max((limit for limit in limits if isinstance(limit, int) and limit > 0), default=None)
@@ -26,7 +26,7 @@ def read_config_positions(config: Any) -> int | None:
 
 def find_max_positions(model: nn.Module) -> int | None:
     """Return the maximum length of an input in tokens, from config and position embeddings; None if unlimited."""
-    limit = read_config_positions(model.config)
+    limit = read_config_max_length(model.config)
     limits = [] if limit is None else [limit - find_first_position(model)]
     for name, module in model.named_modules():
         if isinstance(module, nn.Embedding) and "pos" in name and "rel" not in name:
@@ -34,7 +34,7 @@ def find_max_positions(model: nn.Module) -> int | None:
     return min(limits, default=None)
 
 
-def read_decoder_start(config: Any) -> int | None:
+def read_decoder_start_token(config: Any) -> int | None:
     """Return the first token id of the decoder's inputs; None if the config does not contain this id.
 
     T5Gemma has a separate config for its decoder; there, the BOS token is the first token.

@@ -13,10 +13,10 @@ class MaskedAnswerer(OneStackAnswerer):
 
     kind = "masked"
 
-    def prepare(self) -> None:
+    def initialise_attributes(self) -> None:
         """Find and store the position id of the first token of an input."""
         self._first_position = find_first_position(self.model)
 
-    def inputs(self, batch: Batch) -> dict[str, Any]:
+    def build_model_inputs(self, batch: Batch) -> dict[str, Any]:
         """Return the keyword arguments of the model's `forward` for a batch."""
         return build_encoder_inputs(self, batch, self._first_position)

@@ -14,7 +14,7 @@ from tiltmeter.engine.input_limits import find_first_position
 from tiltmeter.engine.tensors import flatten_states
 
 
-def read_decisions(logits: Tensor, rows: Tensor, tokens: Tensor) -> Tensor:
+def compute_decision_numbers(logits: Tensor, rows: Tensor, tokens: Tensor) -> Tensor:
     """Return two rows: the log-probability of each token, and 1 if the token is the more probable decision, else 0.
 
     `tokens` are decisions: 0 means that the sentence follows. `rows` contains for each token the index of its row in
@@ -34,7 +34,7 @@ class NextSentenceAnswerer(Answerer):
 
     kind = "next-sentence"
 
-    def prepare(self) -> None:
+    def initialise_attributes(self) -> None:
         """Find and store the pooler of the model, and the position id of the first token of an input."""
         self._first_position = find_first_position(self.model)
         self._pooler = getattr(self.model.base_model, "pooler", None)
@@ -43,21 +43,21 @@ class NextSentenceAnswerer(Answerer):
         """Return whether the model accepts the argument `position_ids` and has a pooler."""
         return self._pooler is not None and super().accepts_positions()
 
-    def numbers(self, batch: Batch) -> Tensor:
+    def compute_numbers(self, batch: Batch) -> Tensor:
         """Return two rows: the log-probability of each requested decision, and 1 if it is the more probable one."""
-        requests = NumberRequests.of(batch)
+        requests = NumberRequests.from_batch(batch)
         inputs = build_encoder_inputs(self, batch, self._first_position)
         width = inputs["input_ids"].shape[1]
         firsts, which = np.unique(requests.lines * width + requests.positions, return_inverse=True)
         rows = self.to_device(firsts)
-        if any(row.has_several for row in batch):
+        if any(row.has_several_inputs for row in batch):
             with self.restrict_to_positions(rows), self._set_pooled_positions(rows):
                 logits = self.model(**inputs).logits
         else:
             which = requests.lines
             with self.restrict_to_positions(rows):
                 logits = self.model(**inputs).logits
-        return read_decisions(logits, self.to_device(which), self.to_device(requests.tokens))
+        return compute_decision_numbers(logits, self.to_device(which), self.to_device(requests.tokens))
 
     @contextmanager
     def _set_pooled_positions(self, rows: Tensor) -> Iterator[None]:

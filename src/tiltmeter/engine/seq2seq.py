@@ -22,7 +22,7 @@ from tiltmeter.questions import Ids
 SetPositions = Callable[[Tensor | None], AbstractContextManager[None]]
 
 
-def keep_positions(_positions: Tensor | None) -> AbstractContextManager[None]:
+def ignore_positions(_positions: Tensor | None) -> AbstractContextManager[None]:
     """Return a context that changes nothing, for an encoder or decoder whose positions cannot be set."""
     return nullcontext()
 
@@ -37,27 +37,27 @@ class Seq2seqAnswerer(VocabularyAnswerer):
 
     kind = "seq2seq"
 
-    def prepare(self) -> None:
+    def initialise_attributes(self) -> None:
         """Find the encoder of the model, and set the attributes that speed-ups change."""
         self._encoder: Any = self.model.get_encoder()  # type: ignore[operator]
         self.encodes_once = False
-        self.encoder_at: SetPositions = keep_positions
-        self.decoder_at: SetPositions = keep_positions
+        self.encoder_at: SetPositions = ignore_positions
+        self.decoder_at: SetPositions = ignore_positions
 
     def accepts_positions(self) -> bool:
         """Return whether speed-ups can set the positions of tokens in the decoder."""
-        return self.encodes_once and self.decoder_at is not keep_positions
+        return self.encodes_once and self.decoder_at is not ignore_positions
 
     def build_example_inputs(self) -> dict[str, Any]:
         """Return the keyword arguments of the model's `forward` for a small input."""
         return self._build_whole_inputs([Row((0, 1, 2), ((1, 2, 3),))])
 
-    def numbers(self, batch: Batch) -> Tensor:
+    def compute_numbers(self, batch: Batch) -> Tensor:
         """Return two rows of numbers: the first and the second number that each of the `NumberRequests` asks for.
 
         The first number is, for example, the log-probability of a token. See `WantedQuantity`.
         """
-        requests = NumberRequests.of(batch)
+        requests = NumberRequests.from_batch(batch)
         numbers = torch.zeros((2, len(requests)), device=self.device)
         lengths = [len(row.ids) for row in batch]
         states: Tensor | None = None
@@ -67,7 +67,7 @@ class Seq2seqAnswerer(VocabularyAnswerer):
         else:
             lengths = [max(length, *map(len, row.sources)) for length, row in zip(lengths, batch, strict=True)]
         sources = [max(map(len, row.sources)) for row in batch]
-        for indices in self.layout.divide(lengths, self.batch_tokens, sources):
+        for indices in self.layout.divide_into_batches(lengths, self.batch_tokens, sources):
             rows = [batch[index] for index in indices]
             depths, ends = self.compute_depths_and_ends(rows) if any(row.ends for row in rows) else (None, None)
             inputs = (
@@ -75,9 +75,9 @@ class Seq2seqAnswerer(VocabularyAnswerer):
                 if states is None
                 else self._build_decoder_inputs(rows, states, starts, ends)
             )
-            chosen, of_rows = requests.among(indices)
+            chosen, of_rows = requests.select_rows(indices)
             with self.decoder_at(depths):
-                values = self.read(inputs, inputs["decoder_input_ids"].shape[1], of_rows)
+                values = self.compute_numbers_of_inputs(inputs, inputs["decoder_input_ids"].shape[1], of_rows)
             numbers[:, self.to_device(chosen)] = values
         return numbers
 
@@ -86,7 +86,7 @@ class Seq2seqAnswerer(VocabularyAnswerer):
         sources = [source for row in rows for source in row.sources]
         return {
             "input_ids": self.pad_rows(sources),
-            "attention_mask": self.mask(sources),
+            "attention_mask": self.build_padding_mask(sources),
             # Padding is on the right, where the decoder does not attend to it.
             "decoder_input_ids": self.pad_rows([row.ids for row in rows]),
             "use_cache": False,
@@ -103,9 +103,9 @@ class Seq2seqAnswerer(VocabularyAnswerer):
         states: list[Tensor] = []
         starts: dict[Ids, int] = {}
         before = 1
-        for indices in self.layout.divide([sum(map(len, row)) for row in rows], self.batch_tokens):
+        for indices in self.layout.divide_into_batches([sum(map(len, row)) for row in rows], self.batch_tokens):
             batch = [rows[index] for index in indices]
-            encoded = self._encode(batch)
+            encoded = self._encode_rows(batch)
             for index, row in enumerate(batch):
                 start = before + index * encoded.shape[1]
                 for source in row:
@@ -115,10 +115,10 @@ class Seq2seqAnswerer(VocabularyAnswerer):
             before += len(states[-1])
         return torch.cat([torch.zeros_like(states[0][:1]), *states]), starts
 
-    def _encode(self, rows: Sequence[Sequence[Ids]]) -> Tensor:
+    def _encode_rows(self, rows: Sequence[Sequence[Ids]]) -> Tensor:
         """Return the encoder's hidden states for a batch; each row consists of one or several sources."""
         joined = [tuple(chain.from_iterable(row)) for row in rows]
-        depths, mask = None, self.mask(joined)
+        depths, mask = None, self.build_padding_mask(joined)
         if any(len(row) > 1 for row in rows):
             depths, numbers = self.locate_packed_tokens([[len(source) for source in row] for row in rows])
             mask = to_additive_mask(numbers[:, :, None] == numbers[:, None], self.dtype)
@@ -140,7 +140,7 @@ class Seq2seqAnswerer(VocabularyAnswerer):
             own = torch.where(own < 0, numbers[:, :1], own)
             mask: Tensor | None = to_additive_mask(own[:, :, None] == numbers[:, None], self.dtype)
         else:
-            mask = self.mask([row.sources[0] for row in rows])
+            mask = self.build_padding_mask([row.sources[0] for row in rows])
         return {
             "encoder_outputs": BaseModelOutput(last_hidden_state=cast(torch.FloatTensor, encoded)),
             "attention_mask": mask,

@@ -6,7 +6,7 @@ from typing import Any
 
 from torch import nn
 
-from tiltmeter.engine.input_limits import list_config_entries, read_decoder_start
+from tiltmeter.engine.input_limits import list_config_entries, read_decoder_start_token
 from tiltmeter.questions import Ids, Kind, Question
 
 # Endings of the names of config entries that contain the id of a special token.
@@ -24,7 +24,7 @@ class SyntheticInputs:
     """Inputs and questions for the checks of one model.
 
     An input for a next-sentence head has one output, at position 0. An input for an encoder-decoder is a target, and
-    its source is one of `sources`. Each token of a short input is repeated `stretch` times.
+    its source is one of `build_short_sources`. Each token of a short input is repeated `stretch` times.
     """
 
     def __init__(self, model: nn.Module, kind: Kind, stretch: int = 1) -> None:
@@ -45,19 +45,19 @@ class SyntheticInputs:
         """
         return (self._pool[start % (len(self._pool) - 1)], *(self._pool[-1:] * (length - 1)))
 
-    def short(self) -> list[Ids]:
+    def build_short_inputs(self) -> list[Ids]:
         """Return four short inputs: three with common prefixes of two lengths, and one without a common prefix."""
         a, b, c, d, e, f, g, h = (self._pool[index % len(self._pool)] for index in range(8))
         inputs = (a, b, c, d), (a, b, c, e, f), (a, b, g), (e, c, h, b, a, d)
         return [tuple(token for token in ids for _ in range(self._stretch)) for ids in inputs]
 
-    def sources(self) -> list[Ids]:
+    def build_short_sources(self) -> list[Ids]:
         """Return two short sources for an encoder-decoder, or one empty source for other models."""
         if self._kind != "seq2seq":
             return [()]
         return [self.build_mixed_input(3 * self._stretch, 20), self.build_mixed_input(4 * self._stretch, 40)]
 
-    def questions(self, inputs: Sequence[Ids], sources: Sequence[Ids] = ()) -> list[Question]:
+    def build_questions(self, inputs: Sequence[Ids], sources: Sequence[Ids] = ()) -> list[Question]:
         """Return one question for each input and source, which reads every position of the input."""
         return [
             Question(
@@ -67,7 +67,7 @@ class SyntheticInputs:
         ]
 
     def build_end_questions(self, inputs: Sequence[Ids], sources: Sequence[Ids] = ()) -> list[Question]:
-        """Return questions that read the last position of each input; they request another token than `questions()`."""
+        """Return questions that read the last position of each input, for another token than `build_questions()`."""
         return [
             Question(ids, _DECISIONS if self._has_one_output else ((len(ids) - 1, _WANTED_OF_FEW),), source)
             for ids, source in self._pair_with_sources(inputs, sources)
@@ -79,7 +79,9 @@ class SyntheticInputs:
         for start in (70, 71):
             ids = self.build_mixed_input(8 + 4 * self._stretch, start)
             wanted = ((len(ids) // 2, _WANTED_OF_FEW), (len(ids) - 1, _WANTED_OF_FEW))
-            questions.append(Question(ids, _DECISIONS if self._has_one_output else wanted, self.sources()[0]))
+            questions.append(
+                Question(ids, _DECISIONS if self._has_one_output else wanted, self.build_short_sources()[0])
+            )
         return questions
 
     @property
@@ -90,7 +92,7 @@ class SyntheticInputs:
         """Return pairs of an input and a source; the inputs of a decoder begin with the decoder's start token."""
         start = self._decoder_start
         begun = [ids if start is None else (start, *ids[1:]) for ids in inputs]
-        return zip(begun, cycle(sources or self.sources()), strict=False)
+        return zip(begun, cycle(sources or self.build_short_sources()), strict=False)
 
 
 def select_ordinary_ids(config: Any, size: int) -> Ids:
@@ -106,7 +108,7 @@ def select_ordinary_ids(config: Any, size: int) -> Ids:
 
 def _find_decoder_start(config: Any) -> int | None:
     """Return the id of the decoder's start token, or of the padding token if there is no start token."""
-    start = read_decoder_start(config)
+    start = read_decoder_start_token(config)
     return getattr(config, "pad_token_id", None) if start is None else start
 
 

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from tiltmeter.engine.answerer import Answerer
 from tiltmeter.engine.batch_rows import Batch, NumberRequests
-from tiltmeter.engine.next_sentence import read_decisions
+from tiltmeter.engine.next_sentence import compute_decision_numbers
 from tiltmeter.engine.next_sentence_modules import FOLLOWS
 from tiltmeter.engine.speedups import ALL
 
@@ -24,9 +24,9 @@ class TrainedHeadAnswerer(Answerer):
     def __init__(self, model: nn.Module, device: torch.device, without: Collection[str] = ()) -> None:
         super().__init__(model, device, frozenset(without) | (ALL - _APPLICABLE))
 
-    def numbers(self, batch: Batch) -> Tensor:
+    def compute_numbers(self, batch: Batch) -> Tensor:
         """Return two rows: the log-probability of each requested decision, and 1 if it is the more probable one."""
-        requests = NumberRequests.of(batch)
+        requests = NumberRequests.from_batch(batch)
         ids = [row.ids for row in batch]
         segments = [row.segments for row in batch]
         logits = self.model(
@@ -36,4 +36,4 @@ class TrainedHeadAnswerer(Answerer):
         )["logits"]
         # The order of the logits is reversed: in questions, as in BERT's head, token 0 means that the sentence follows.
         logits = logits[:, [FOLLOWS, 1 - FOLLOWS]]
-        return read_decisions(logits, self.to_device(requests.lines), self.to_device(requests.tokens))
+        return compute_decision_numbers(logits, self.to_device(requests.lines), self.to_device(requests.tokens))

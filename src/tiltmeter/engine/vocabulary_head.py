@@ -25,7 +25,10 @@ _LOGITS_AT_ONCE_ELSEWHERE = 256 * 1024**2
 
 
 class VocabularyHead:
-    """Selects logits from a complete forward pass. In all methods, a state is one row of the result of `read`."""
+    """Selects logits from a complete forward pass of the model.
+
+    In this class and its subclasses, a state is one row of the result of `compute_states`.
+    """
 
     # Whether the logits of all positions are in memory at once.
     projects_everywhere = True
@@ -33,7 +36,7 @@ class VocabularyHead:
     def __init__(self, model: nn.Module) -> None:
         self._model = model
 
-    def read(self, inputs: Mapping[str, Any], rows: Tensor, only_at: RestrictPositions) -> Tensor:
+    def compute_states(self, inputs: Mapping[str, Any], rows: Tensor, only_at: RestrictPositions) -> Tensor:
         """Return the states at the positions with the flat indices `rows`; the other methods take these states."""
         with only_at(rows):
             logits: Tensor = self._model(**inputs).logits
@@ -41,15 +44,15 @@ class VocabularyHead:
         # Some models, such as Perceiver, always return logits for the maximum number of positions.
         return flatten_states(logits[:, :width])[rows]
 
-    def logits(self, states: Tensor, which: Tensor, tokens: Tensor) -> Tensor:
+    def compute_token_logits(self, states: Tensor, which: Tensor, tokens: Tensor) -> Tensor:
         """Return the logit of `tokens[i]` at state `which[i]` for each i, in float32."""
         return states[which, tokens].float()
 
-    def vocabulary(self, states: Tensor) -> int:
+    def get_vocabulary_size(self, states: Tensor) -> int:
         """Return the number of logits of a state, which is the size of the vocabulary."""
         return states.shape[1]
 
-    def slice(self, states: Tensor, start: int, end: int) -> Tensor:
+    def compute_logit_slice(self, states: Tensor, start: int, end: int) -> Tensor:
         """Return the logits of the tokens from `start` to before `end`, as a tensor that may be overwritten."""
         return states[:, start:end].clone()
 
@@ -57,7 +60,7 @@ class VocabularyHead:
         """Return all logits of half-precision states in float32; columns beyond the vocabulary are minus infinity."""
         return states.float()
 
-    def log_probs(self, states: Tensor, which: Tensor, tokens: Tensor) -> tuple[Tensor, Tensor]:
+    def compute_log_probs(self, states: Tensor, which: Tensor, tokens: Tensor) -> tuple[Tensor, Tensor]:
         """Return for each i the log-probability of `tokens[i]` at state `which[i]`.
 
         Also return for each i the number 1 if this token is the most probable one at this state, else 0.
@@ -67,7 +70,7 @@ class VocabularyHead:
         return self._compute_log_probs_sliced(states, which, tokens)
 
     def _compute_log_probs_sliced(self, states: Tensor, which: Tensor, tokens: Tensor) -> tuple[Tensor, Tensor]:
-        """Return the result of `log_probs`; the vocabulary is normalised slice by slice.
+        """Return the result of `compute_log_probs`; the vocabulary is normalised slice by slice.
 
         The largest term of the softmax is kept separate from the sum of all other terms. If a probability is near 1,
         the absolute value of its logarithm is about as large as this sum. A float32 sum that includes the largest term
@@ -79,8 +82,8 @@ class VocabularyHead:
         # The sum of all terms except the largest, divided by the largest term.
         others = torch.zeros(len(states), device=states.device)
         values = torch.zeros(len(tokens), device=states.device)
-        for start in range(0, self.vocabulary(states), size):
-            logits = self.slice(states, start, start + size).float()
+        for start in range(0, self.get_vocabulary_size(states), size):
+            logits = self.compute_logit_slice(states, start, start + size).float()
             # For tokens outside this slice, an arbitrary logit is read and discarded. This avoids a synchronisation.
             inside = tokens - start
             here = (inside >= 0) & (inside < logits.shape[1])
@@ -97,13 +100,13 @@ class VocabularyHead:
         return (values - largest[which]) - torch.log1p(others)[which], (values >= largest[which]).float()
 
     def _compute_log_probs_whole(self, states: Tensor, which: Tensor, tokens: Tensor) -> tuple[Tensor, Tensor]:
-        """Return the result of `log_probs`; one kernel normalises the whole vocabulary for some states at a time.
+        """Return the result of `compute_log_probs`; one kernel normalises the vocabulary for some states at a time.
 
         This method is for half precision on a GPU. There, memory bandwidth would limit the speed of
         `_compute_log_probs_sliced`, and the higher precision of that method is useless, because the states are already
         rounded.
         """
-        size = max(1, _LOGITS_AT_ONCE_ELSEWHERE // self.vocabulary(states))
+        size = max(1, _LOGITS_AT_ONCE_ELSEWHERE // self.get_vocabulary_size(states))
         values = torch.zeros(len(tokens), device=states.device)
         tops = torch.zeros(len(tokens), device=states.device)
         for start in range(0, len(states), size):

@@ -74,7 +74,7 @@ class AssociationItem:
 # Functions that read an item
 
 
-def _read(fields: Fields) -> AssociationItem | None:
+def _read_item(fields: Fields) -> AssociationItem | None:
     id_, language = fields.text("id"), fields.language()
     bias_type, target = fields.text("bias_type"), fields.text("target")
     target_term = fields.text("target_term") if "target_term" in fields.values else target
@@ -146,7 +146,7 @@ def _read_sentence_and_word(
 # Functions that convert an item from and to JSONL
 
 
-def _from_json(values: Mapping[str, object]) -> JsonValues:
+def _convert_candidates(values: Mapping[str, object]) -> JsonValues:
     """Convert the candidates from an object with a key for each role to a list of objects."""
     if "candidates" not in values:
         return JsonValues(values)
@@ -173,7 +173,7 @@ def _from_json(values: Mapping[str, object]) -> JsonValues:
     return JsonValues({**values, "candidates": candidates}, names, tuple(problems))
 
 
-def _write(item: AssociationItem) -> dict[str, object]:
+def _write_item(item: AssociationItem) -> dict[str, object]:
     values: dict[str, object] = {"id": item.id, "part": item.part, "language": item.language}
     values |= {"bias_type": item.bias_type, "target": item.target}
     if item.target_term != item.target:
@@ -226,7 +226,7 @@ def _get_text_type(field: str) -> TextType:
     return "word" if field.endswith(".word") else "sentence"
 
 
-def _name_text_fields(item: AssociationItem) -> dict[str, str]:
+def _map_fields_to_roles(item: AssociationItem) -> dict[str, str]:
     """Return a mapping from field names, such as `candidates[0].word` or `candidates.stereotype.word`, to roles."""
     return {
         f"{name}{of}": candidate.role
@@ -286,7 +286,7 @@ def _list_unique_values(item: AssociationItem) -> Iterator[UniqueValue]:
         yield UniqueValue("duplicate-candidate-id", f"candidates[{number}].id", candidate.id)
 
 
-def _lint(item: AssociationItem) -> Iterator[Problem]:
+def _lint_item(item: AssociationItem) -> Iterator[Problem]:
     if fold_case(item.target_term) not in fold_case(item.context):
         yield Problem("target-not-in-context", "context", f"does not contain the target term {item.target_term!r}")
     if item.part == "intrasentence":
@@ -329,13 +329,13 @@ FORM = Form(
     keys=("id", "part", "language", "bias_type", "target", "target_term", "whole", "context", "candidates"),
     optional=("target_term", "whole"),
     distinctive=("context", "candidates", "part"),
-    read=_read,
-    write=_write,
-    from_json=_from_json,
+    read=_read_item,
+    write=_write_item,
+    from_json=_convert_candidates,
     texts=_list_texts,
     translatable=_select_translatable,
     text_kind=_get_text_type,
-    text_names=_name_text_fields,
+    text_names=_map_fields_to_roles,
     with_texts=_replace_texts,
     attributes=get_attributes,
     subject="target",
@@ -347,7 +347,7 @@ FORM = Form(
     parts=PARTS,
     part_of=lambda item: item.part,
     unique=_list_unique_values,
-    lint=_lint,
+    lint=_lint_item,
     errors={
         "duplicate-candidate-id": "two candidates with the same id, in one language",
         "duplicate-role": "two candidates of an item with the same role",

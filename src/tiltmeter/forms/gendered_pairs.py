@@ -14,14 +14,14 @@ from tiltmeter.forms.gest import (
     NAME_ATTRIBUTES,
     OWN_KEYS,
     STEREOTYPE_NAMES,
+    compute_sentence_digest,
     format_stereotype_heading,
     get_stereotype_attributes,
     get_stereotype_fields,
     has_family_words,
-    identify_idea,
     list_shared_values,
-    read_stereotype,
     read_stereotype_fields,
+    read_stereotype_number,
 )
 from tiltmeter.forms.pairs import DUPLICATE, IDENTICAL, PAIRS_CHANGING_MEANING, lint_difference
 
@@ -77,15 +77,15 @@ def find_rejection_reason(male: str, female: str) -> str | None:
     return None if male_word[0] == female_word[0] else OTHER_LETTER
 
 
-def _read(fields: Fields) -> GenderedPairItem | None:
+def _read_item(fields: Fields) -> GenderedPairItem | None:
     id_, language, male, female = fields.text("id"), fields.language(), fields.text("male"), fields.text("female")
     known = {key: fields.text(key) for key in ("original", "translator") if fields.values.get(key, "") != ""}
     known |= read_stereotype_fields(fields)
-    stereotype = read_stereotype(fields)
+    stereotype = read_stereotype_number(fields)
     return None if stereotype is None else GenderedPairItem(id_, language, stereotype, male, female, **known)
 
 
-def _write(item: GenderedPairItem) -> dict[str, object]:
+def _write_item(item: GenderedPairItem) -> dict[str, object]:
     values: dict[str, object] = {"id": item.id, "language": item.language, "stereotype": item.stereotype}
     values |= get_stereotype_fields(item)
     values |= {key: text for key in ("translator", "original") if (text := getattr(item, key))}
@@ -100,7 +100,7 @@ def get_attributes(item: GenderedPairItem) -> dict[str, Any]:
     """Return the columns that an item adds to the score table."""
     family = has_family_words(item.original) if item.original else None
     columns = get_stereotype_attributes(item) | {"family_words": family, "translator": item.translator}
-    return columns | {"idea": identify_idea(item.original or item.male)}
+    return columns | {"idea": compute_sentence_digest(item.original or item.male)}
 
 
 FORM = Form(
@@ -109,8 +109,8 @@ FORM = Form(
     keys=("id", "language", "stereotype", *OWN_KEYS, "translator", "original", "male", "female"),
     optional=(*OWN_KEYS, "translator", "original"),
     distinctive=("male", "female"),
-    read=_read,
-    write=_write,
+    read=_read_item,
+    write=_write_item,
     texts=lambda item: _get_sentences(item).items(),
     # The sentences are translations themselves, so other languages are translated from the English original.
     translatable=lambda item: {"original": item.original} if item.original else {},

@@ -49,7 +49,7 @@ def extract_reference_words(text: str) -> frozenset[str]:
     return frozenset(text.lower().translate(_WITHOUT_PUNCTUATION).split())
 
 
-def _read(fields: Fields) -> GenevalItem | None:
+def _read_item(fields: Fields) -> GenevalItem | None:
     id_, language = fields.text("id"), fields.language()
     part = fields.choice("part", PARTS, "unknown-part")
     gender = fields.choice("gender", GENDERS, "unknown-source-gender")
@@ -58,7 +58,7 @@ def _read(fields: Fields) -> GenevalItem | None:
     return GenevalItem(id_, part, language, gender, *texts, **optional)
 
 
-def _write(item: GenevalItem) -> dict[str, object]:
+def _write_item(item: GenevalItem) -> dict[str, object]:
     values: dict[str, object] = {"id": item.id, "part": item.part, "language": item.language, "gender": item.gender}
     values |= {key: text for key in ("pair", "context") if (text := getattr(item, key))}
     return values | {"source": item.source, "correct": item.correct, "incorrect": item.incorrect}
@@ -84,7 +84,7 @@ def _get_attributes(item: GenevalItem) -> dict[str, Any]:
     return values | {"pair": item.pair} if item.pair else values
 
 
-def _lint(item: GenevalItem) -> list[Problem]:
+def _lint_item(item: GenevalItem) -> list[Problem]:
     problems = []
     if extract_reference_words(item.incorrect) <= extract_reference_words(item.correct):
         problems.append(
@@ -105,8 +105,8 @@ FORM = Form(
     keys=("id", "part", "language", "gender", "pair", "context", "source", "correct", "incorrect"),
     optional=("pair", "context"),
     distinctive=("correct", "incorrect"),
-    read=_read,
-    write=_write,
+    read=_read_item,
+    write=_write_item,
     texts=lambda item: [
         (key, text) for key in ("context", "source", "correct", "incorrect") if (text := getattr(item, key))
     ],
@@ -123,7 +123,7 @@ FORM = Form(
     parts=PARTS,
     part_of=lambda item: item.part,
     unique=lambda item: [UniqueValue("duplicate-source", "source", (item.context, item.source))],
-    lint=_lint,
+    lint=_lint_item,
     errors={"unknown-source-gender": "a source's gender that is not masculine, feminine or unknown"},
     warnings={
         "duplicate-source": "the same source text as an earlier item",

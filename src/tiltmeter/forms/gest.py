@@ -103,7 +103,7 @@ def get_gest_side(stereotype: int) -> str:
     return SIDES[stereotype in MALE]
 
 
-def identify_idea(sentence: str) -> str:
+def compute_sentence_digest(sentence: str) -> str:
     """Return a short identifier (hash) of a sentence; items with the same English original have the same identifier."""
     return sha256(" ".join(split_words(fold_case(sentence))).encode()).hexdigest()[:12]
 
@@ -141,7 +141,7 @@ def list_shared_values(item: StereotypedItem) -> list[SharedValue]:
     ]
 
 
-def read_stereotype(fields: Fields) -> int | None:
+def read_stereotype_number(fields: Fields) -> int | None:
     """Return the number of the stereotype; if it is missing or invalid, add a problem and return None."""
     stereotype = fields.values.get("stereotype")
     side, name = (fields.values.get(key, "") for key in ("side", "stereotype_name"))
@@ -187,9 +187,9 @@ def read_stereotype_fields(fields: Fields) -> dict[str, str]:
     return {key: fields.text(key) for key in OWN_KEYS if fields.values.get(key, "") != ""}
 
 
-def _read(fields: Fields) -> GestItem | None:
+def _read_item(fields: Fields) -> GestItem | None:
     id_, language, sentence = fields.text("id"), fields.language(), fields.text("sentence")
-    stereotype, own = read_stereotype(fields), read_stereotype_fields(fields)
+    stereotype, own = read_stereotype_number(fields), read_stereotype_fields(fields)
     known = {key: fields.text(key) for key in FRAME_KEYS if fields.values.get(key, "") != ""}
     male, female = known.get("male_frame", ""), known.get("female_frame", "")
     if (male or female) and (problem := find_frame_problem(male, female)):
@@ -197,7 +197,7 @@ def _read(fields: Fields) -> GestItem | None:
     return None if stereotype is None else GestItem(id_, language, stereotype, sentence, **own, **known)
 
 
-def _write(item: GestItem) -> dict[str, object]:
+def _write_item(item: GestItem) -> dict[str, object]:
     values: dict[str, object] = {"id": item.id, "language": item.language, "stereotype": item.stereotype}
     known = {key: text for key in FRAME_KEYS if (text := getattr(item, key))}
     return values | get_stereotype_fields(item) | known | {"sentence": item.sentence}
@@ -227,7 +227,10 @@ def get_attributes(item: GestItem) -> dict[str, Any]:
     """Return the columns that an item adds to the score table."""
     english = item.original or (item.sentence if item.language == "en" else "")
     family = has_family_words(english) if english else None
-    return get_stereotype_attributes(item) | {"family_words": family, "idea": identify_idea(english or item.sentence)}
+    return get_stereotype_attributes(item) | {
+        "family_words": family,
+        "idea": compute_sentence_digest(english or item.sentence),
+    }
 
 
 FORM = Form(
@@ -236,8 +239,8 @@ FORM = Form(
     keys=("id", "language", "stereotype", *OWN_KEYS, *FRAME_KEYS, "sentence"),
     optional=(*OWN_KEYS, *FRAME_KEYS),
     distinctive=("stereotype", "sentence"),
-    read=_read,
-    write=_write,
+    read=_read_item,
+    write=_write_item,
     texts=_list_texts,
     translatable=lambda item: {"sentence": item.sentence},
     with_texts=_replace_texts,

@@ -46,7 +46,7 @@ class MultipleChoiceItem:
     correct: Role
     label: str = ""
 
-    def answer(self, role: Role) -> str:
+    def get_answer(self, role: Role) -> str:
         """Return the text of the answer with this role, without surrounding spaces."""
         text = self.unknown if role == "unknown" else self.stereotype if role == "stereotype" else self.anti_stereotype
         return text.strip()
@@ -55,12 +55,12 @@ class MultipleChoiceItem:
 _TEXTS = ("context", "question", "stereotype", "anti_stereotype", "unknown")
 
 
-def _from_json(values: Mapping[str, object]) -> JsonValues:
+def _convert_answers(values: Mapping[str, object]) -> JsonValues:
     renamed = {("anti_stereotype" if key == "anti-stereotype" else key): value for key, value in values.items()}
     return JsonValues(renamed, {"anti_stereotype": "anti-stereotype"})
 
 
-def _read(fields: Fields) -> MultipleChoiceItem | None:
+def _read_item(fields: Fields) -> MultipleChoiceItem | None:
     texts = {name: fields.text(name) for name in ("id", "bias_type", "template", *_TEXTS)}
     language, part = fields.language(), fields.choice("part", PARTS, "unknown-part")
     polarity = fields.choice("polarity", POLARITIES, "unknown-polarity")
@@ -74,7 +74,7 @@ def _read(fields: Fields) -> MultipleChoiceItem | None:
     return MultipleChoiceItem(**texts, language=language, part=part, polarity=polarity, correct=role, label=label)
 
 
-def _write(item: MultipleChoiceItem) -> dict[str, object]:
+def _write_item(item: MultipleChoiceItem) -> dict[str, object]:
     values: dict[str, object] = {"id": item.id, "part": item.part, "language": item.language}
     values |= {"bias_type": item.bias_type, "template": item.template, "polarity": item.polarity}
     values |= {"context": item.context, "question": item.question, "stereotype": item.stereotype}
@@ -88,7 +88,7 @@ def _get_texts(item: MultipleChoiceItem) -> dict[str, str]:
 
 def get_attributes(item: MultipleChoiceItem) -> dict[str, str]:
     """Return the columns that an item adds to the score table; `names` are the two people, in alphabetical order."""
-    people = sorted(fold_case(item.answer(role)) for role in ("stereotype", "anti-stereotype"))
+    people = sorted(fold_case(item.get_answer(role)) for role in ("stereotype", "anti-stereotype"))
     columns = {"bias_type": item.bias_type, "template": item.template, "polarity": item.polarity}
     columns |= {"correct": item.correct, "names": " | ".join(people)}
     return columns | {"label": item.label} if item.label else columns
@@ -99,8 +99,8 @@ def format_role_name(role: str) -> str:
     return f"{role} answer"
 
 
-def _lint(item: MultipleChoiceItem) -> Iterator[Problem]:
-    answers = [item.answer(role).casefold() for role in ROLES]
+def _lint_item(item: MultipleChoiceItem) -> Iterator[Problem]:
+    answers = [item.get_answer(role).casefold() for role in ROLES]
     if len(set(answers)) < len(answers):
         yield Problem("same-answers", "", "two answers have the same text, so they cannot be distinguished")
 
@@ -114,9 +114,9 @@ FORM = Form(
     ),
     optional=("label",),
     distinctive=("question", "correct"),
-    read=_read,
-    write=_write,
-    from_json=_from_json,
+    read=_read_item,
+    write=_write_item,
+    from_json=_convert_answers,
     texts=lambda item: _get_texts(item).items(),
     translatable=_get_texts,
     attributes=get_attributes,
@@ -134,7 +134,7 @@ FORM = Form(
         }
     },
     shown=lambda item: ItemText(
-        f"{item.context} {item.question}", {format_role_name(role): item.answer(role) for role in ROLES}
+        f"{item.context} {item.question}", {format_role_name(role): item.get_answer(role) for role in ROLES}
     ),
     heading=lambda item: (item.bias_type, f"{item.polarity} question", f"correct: {item.correct}"),
     parts=PARTS,
@@ -142,7 +142,7 @@ FORM = Form(
     unique=lambda item: [
         UniqueValue("duplicate-question", "question", (item.context, item.question, *sorted(_get_texts(item).values())))
     ],
-    lint=_lint,
+    lint=_lint_item,
     errors={
         "unknown-polarity": "a polarity that is neither negative nor non-negative",
         "wrong-answer": "a correct answer that does not fit the part: `unknown` is correct only in ambiguous contexts",

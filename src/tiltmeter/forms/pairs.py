@@ -14,7 +14,7 @@ from typing import Literal
 from tiltmeter.forms.fields import Fields, Problem
 from tiltmeter.forms.form import Form, ItemText, UniqueValue
 from tiltmeter.forms.visible_text import INVISIBLE, extract_visible_text
-from tiltmeter.forms.word_difference import compute_word_difference, find_swapped_words, is_unspaced
+from tiltmeter.forms.word_difference import compute_word_difference, find_swapped_words, is_script_without_spaces
 
 # The attributes with the terms in which the two sentences differ.
 TERMS = ("more_terms", "less_terms")
@@ -50,7 +50,7 @@ class PairItem:
     votes: int | None = None
 
 
-def _read(fields: Fields) -> PairItem | None:
+def _read_item(fields: Fields) -> PairItem | None:
     id_, language, bias_type = fields.text("id"), fields.language(), fields.text("bias_type")
     more, less = fields.text("more"), fields.text("less")
     direction: Direction | Literal[""] = ""
@@ -65,7 +65,7 @@ def _read(fields: Fields) -> PairItem | None:
     return PairItem(id_, language, bias_type, direction, more, less, template, subtype, votes)
 
 
-def _write(item: PairItem) -> dict[str, object]:
+def _write_item(item: PairItem) -> dict[str, object]:
     values: dict[str, object] = {"id": item.id, "language": item.language, "bias_type": item.bias_type}
     if item.direction:
         values["direction"] = item.direction
@@ -103,14 +103,14 @@ def lint_difference(first: str, second: str, field: str) -> Iterator[Problem]:
         yield Problem("invisible-difference", field, message)
 
 
-def _lint(item: PairItem) -> Iterator[Problem]:
+def _lint_item(item: PairItem) -> Iterator[Problem]:
     if problems := list(lint_difference(item.more, item.less, "less")):
         yield from problems
         return
     difference = compute_word_difference(item.more, item.less)
     if not difference.shared:
         yield Problem("nothing-shared", "less", "has no word in common with the other sentence")
-    elif difference.longest >= _WIDE and not is_unspaced(item.more):
+    elif difference.longest >= _WIDE and not is_script_without_spaces(item.more):
         message = f"differs from the other sentence in {difference.longest} consecutive words"
         yield Problem("wide-difference", "less", message)
     elif difference.changed > difference.shared:
@@ -124,8 +124,8 @@ FORM = Form(
     keys=("id", "language", "bias_type", "direction", "more", "less", "template", "subtype", "votes"),
     optional=("direction", "template", "subtype", "votes"),
     distinctive=("more", "less"),
-    read=_read,
-    write=_write,
+    read=_read_item,
+    write=_write_item,
     texts=lambda item: _get_sentences(item).items(),
     translatable=_get_sentences,
     text_names=lambda _item: {"more": "more stereotypical", "less": "less stereotypical"},
@@ -137,7 +137,7 @@ FORM = Form(
     shown=lambda item: ItemText("", _get_sentences(item)),
     heading=lambda item: tuple(filter(None, (item.bias_type, item.direction, item.subtype))),
     unique=lambda item: [UniqueValue("duplicate-pair", "more", (item.more, item.less))],
-    lint=_lint,
+    lint=_lint_item,
     errors={"unknown-direction": "a direction that is neither stereo nor antistereo"},
     warnings={
         **DUPLICATE,

@@ -31,7 +31,7 @@ class WinoBiasItem:
     female: str
 
 
-def _read(fields: Fields) -> WinoBiasItem | None:
+def _read_item(fields: Fields) -> WinoBiasItem | None:
     id_, language, occupation = fields.text("id"), fields.language(), fields.text("occupation")
     male, female = fields.text("male"), fields.text("female")
     part = fields.choice("part", PARTS, "unknown-part")
@@ -41,7 +41,7 @@ def _read(fields: Fields) -> WinoBiasItem | None:
     return WinoBiasItem(id_, part, language, occupation, "male" if gender == "male" else "female", male, female)
 
 
-def _write(item: WinoBiasItem) -> dict[str, object]:
+def _write_item(item: WinoBiasItem) -> dict[str, object]:
     values: dict[str, object] = {"id": item.id, "part": item.part, "language": item.language}
     return values | {"occupation": item.occupation, "gender": item.gender} | _get_sentences(item)
 
@@ -61,8 +61,8 @@ FORM = Form(
     item=WinoBiasItem,
     keys=("id", "part", "language", "occupation", "gender", "male", "female"),
     distinctive=("occupation",),
-    read=_read,
-    write=_write,
+    read=_read_item,
+    write=_write_item,
     texts=lambda item: _get_sentences(item).items(),
     translatable=_get_sentences,
     attributes=get_attributes,

@@ -35,7 +35,7 @@ class WinoMTItem:
     stereotypical: str = NEITHER
 
 
-def _read(fields: Fields) -> WinoMTItem | None:
+def _read_item(fields: Fields) -> WinoMTItem | None:
     id_, language, entity = fields.text("id"), fields.language(), fields.text("entity")
     sentence = fields.text("sentence")
     gender = fields.choice("gender", GENDERS, "unknown-entity-gender")
@@ -57,7 +57,7 @@ def _has_entity_at_position(item: WinoMTItem) -> bool:
     return [word.lower() for word in after[: len(entity)]] == entity
 
 
-def _write(item: WinoMTItem) -> dict[str, object]:
+def _write_item(item: WinoMTItem) -> dict[str, object]:
     values: dict[str, object] = {"id": item.id, "language": item.language, "gender": item.gender}
     values |= {"entity": item.entity, "position": item.position}
     values |= {} if item.stereotypical == NEITHER else {"stereotypical": item.stereotypical}
@@ -76,8 +76,8 @@ FORM = Form(
     keys=("id", "language", "gender", "entity", "position", "stereotypical", "sentence"),
     optional=("stereotypical",),
     distinctive=("entity",),
-    read=_read,
-    write=_write,
+    read=_read_item,
+    write=_write_item,
     texts=lambda item: [("sentence", item.sentence)],
     # An item cannot be translated: its pronouns are English, so a translated item would test something else.
     translatable=lambda _item: {},

@@ -125,6 +125,6 @@ def _classify_character(character: str) -> str:
     return "characters" if any(first <= point <= last for first, last in _UNSPACED) else "letters"
 
 
-def is_unspaced(text: str) -> bool:
+def is_script_without_spaces(text: str) -> bool:
     """Return whether a text contains characters of a script that is written without spaces."""
     return any(_classify_character(character) == "characters" for character in text)

@@ -90,7 +90,7 @@ class AuxiliaryGrammar:
         """Yield the cues (words that mark the speaker's gender) of a sentence, clause by clause."""
         previous_is_other = False
         for clause in split_clauses(sentence, self.openers):
-            first_person = clause.has(self.auxiliaries) or clause.has(self.pronouns)
+            first_person = clause.contains_word_of(self.auxiliaries) or clause.contains_word_of(self.pronouns)
             # A clause that starts with "that" keeps the subject of the clause before it ("mother said that she would
             # come"), unless the earlier clause contains "me" ("mother told me that …").
             same_subject = previous_is_other and clause.words[0] in self.openers
@@ -99,7 +99,7 @@ class AuxiliaryGrammar:
                 cue = self._find_cue(clause, position, first_person=first_person, other=other)
                 if cue:
                     yield cue
-            previous_is_other = other and not first_person and not clause.has(self.not_shared)
+            previous_is_other = other and not first_person and not clause.contains_word_of(self.not_shared)
 
     def _find_cue(self, clause: Clause, position: int, *, first_person: bool, other: bool) -> Cue | None:
         word = clause.sentence[position]
@@ -108,7 +108,9 @@ class AuxiliaryGrammar:
             return None
         if is_auxiliary and word in self.agreeing and self._is_adjective(clause, position):
             return clause.build_cue("agreeing word", self.agreeing[word], position)
-        shared = word in self.shared_auxiliaries and (first_person or not (other or clause.has(self.not_shared)))
+        shared = word in self.shared_auxiliaries and (
+            first_person or not (other or clause.contains_word_of(self.not_shared))
+        )
         if is_auxiliary or shared:
             participle = self._find_participle(clause, position)
             if participle and (
@@ -151,7 +153,7 @@ class AuxiliaryGrammar:
         reach = _INFINITIVE_REACH if clause.sentence[copula] in self.infinitives else len(clause.sentence)
         adjectives = (
             adjective
-            for adjective in self.predicates.find(clause)
+            for adjective in self.predicates.find_adjectives(clause)
             if abs(adjective[0] - copula) <= reach and not self._belongs_to_other_subject(clause, copula, adjective)
         )
         return min(adjectives, key=lambda adjective: abs(adjective[0] - copula), default=None)
@@ -199,4 +201,6 @@ class AuxiliaryGrammar:
         return any(word not in function_words and self.first_person.search(word) for word in clause.words)
 
     def _has_other_subject(self, clause: Clause) -> bool:
-        return clause.has(self.other_subjects) or any(self.other_persons.search(word) for word in clause.words)
+        return clause.contains_word_of(self.other_subjects) or any(
+            self.other_persons.search(word) for word in clause.words
+        )

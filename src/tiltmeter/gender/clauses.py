@@ -98,7 +98,7 @@ class Clause:
         """The words of the clause."""
         return self.sentence[self.start : self.end]
 
-    def has(self, word_list: frozenset[str]) -> bool:
+    def contains_word_of(self, word_list: frozenset[str]) -> bool:
         """Return whether the clause contains a word of `word_list`."""
         return not word_list.isdisjoint(self.words)
 
@@ -151,7 +151,7 @@ def build_ending_rule(
     masculine_ending, feminine_ending = re.compile(f"(?:{masculine})$"), re.compile(f"(?:{feminine})$")
 
     @lru_cache(maxsize=50_000)
-    def gender(word: str) -> Gender | None:
+    def get_word_gender(word: str) -> Gender | None:
         if word in exceptions:
             return None
         if word in masculine_words:
@@ -162,7 +162,7 @@ def build_ending_rule(
             return MASCULINE
         return FEMININE if feminine_ending.search(word) else None
 
-    return gender
+    return get_word_gender
 
 
 def build_noun_rule(
@@ -211,7 +211,7 @@ class PredicateAdjectives:
     with_complement: frozenset[str] = frozenset()
     adverbs: tuple[str, ...] = ()
 
-    def find(self, clause: Clause) -> Iterator[tuple[int, Gender]]:
+    def find_adjectives(self, clause: Clause) -> Iterator[tuple[int, Gender]]:
         """Yield the index and gender of every predicate adjective in a clause."""
         for position in clause.positions:
             word = clause.sentence[position]
@@ -221,7 +221,7 @@ class PredicateAdjectives:
             if gender and not self._is_attributive(clause, position, gender):
                 yield position, gender
 
-    def find_next_to(self, clause: Clause, verb: int) -> tuple[int, Gender] | None:
+    def find_adjective_next_to(self, clause: Clause, verb: int) -> tuple[int, Gender] | None:
         """Return the index and gender of the predicate adjective next to the verb at index `verb`, or None.
 
         The adjective is directly before the verb, or it follows the verb. If it follows, function words, adverbs and
@@ -259,7 +259,7 @@ class PredicateAdjectives:
             return False
         after = (coordinators[-1] + 1, position)
         conjunct = Clause(clause.sentence, *(after if position > verb else (clause.start, coordinators[0])))
-        if conjunct.has(other_subjects):
+        if conjunct.contains_word_of(other_subjects):
             return True
         opening = next((word for word in conjunct.words if word not in self.function_words), None)
         return opening is not None and opening != clause.sentence[position] and self.noun(opening, gender)

@@ -67,7 +67,7 @@ class NounRules:
     reach: int
     capitals: bool
 
-    def gender(self, words: Sequence[str], place: int) -> NounGender:
+    def find_gender(self, words: Sequence[str], place: int) -> NounGender:
         """Return the gender of the noun at index `place` of the words of a text, and the words that show it."""
         while place > 1 and self.of.fullmatch(words[place - 1]):
             place -= 2
@@ -92,7 +92,7 @@ class NounRules:
 
 def find_noun_gender(words: Sequence[str], place: int, language: str) -> NounGender:
     """Return the gender of the noun at index `place` of a text's words; elided words end in an apostrophe (`l'`)."""
-    return load_noun_rules(language).gender(words, place)
+    return load_noun_rules(language).find_gender(words, place)
 
 
 @cache

@@ -110,7 +110,7 @@ class PolishGrammar:
     def find_cues(self, sentence: Sequence[str]) -> Iterator[Cue]:
         """Yield the cues (words that mark the speaker's gender) of a sentence, clause by clause."""
         for clause in split_clauses(sentence, OPENERS):
-            other = clause.has(OTHER_SUBJECTS) or any(OTHER_PERSONS.search(word) for word in clause.words)
+            other = clause.contains_word_of(OTHER_SUBJECTS) or any(OTHER_PERSONS.search(word) for word in clause.words)
             first = any(FIRST_PERSON.search(word) and word not in AGREEING for word in clause.words)
             for position in clause.positions:
                 cue = self._find_cue(clause, position, first_person=first and not other)
@@ -125,7 +125,7 @@ class PolishGrammar:
             return clause.build_cue("participle", participle[1], participle[0], position)
         feels = word in FEELING and "się" in (before, clause.get_word_after(position))
         if word in COPULAS or feels or (word == "być" and first_person):
-            adjective = PREDICATES.find_next_to(clause, position)
+            adjective = PREDICATES.find_adjective_next_to(clause, position)
             if adjective:
                 return clause.build_cue("predicate adjective", adjective[1], adjective[0], position)
         if word in AGREEING and first_person and before not in NOT_SUBJECT_AFTER:

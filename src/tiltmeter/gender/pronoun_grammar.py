@@ -107,7 +107,9 @@ class PronounGrammar:
         if best:
             return clause.build_cue("past tense", best[2], best[1], pronoun)
         # If я is in an earlier clause (before a parenthesis), the search for the adjective starts at the first word.
-        adjective = self.predicates.find_next_to(clause, pronoun if pronoun in clause.positions else clause.start - 1)
+        adjective = self.predicates.find_adjective_next_to(
+            clause, pronoun if pronoun in clause.positions else clause.start - 1
+        )
         return clause.build_cue("predicate adjective", adjective[1], adjective[0], pronoun) if adjective else None
 
     def _get_past_gender(self, clause: Clause, position: int, pronoun: int) -> Gender | None:
@@ -125,18 +127,18 @@ class PronounGrammar:
 
     def _find_dropped_subject(self, clause: Clause) -> Cue | None:
         """Return the cue of a clause without a subject: the past verb at the start of the clause."""
-        opening = (index for index in clause.positions if not self._is_light_word(clause.sentence[index]))
+        opening = (index for index in clause.positions if not self._can_stand_before_verb(clause.sentence[index]))
         position = next(opening, clause.start)
         verb = clause.sentence[position]
         gender = self.past(verb)
         if gender is None or verb in self.ambiguous or verb.endswith(self.neuter):
             return None
-        if clause.has(self.objects) or clause.has(self.other_subjects):
+        if clause.contains_word_of(self.objects) or clause.contains_word_of(self.other_subjects):
             return None
         after = position
         if verb in self.predicates.function_words:
             # "Was" alone means "there was". With an adjective, it describes the speaker: *была рада*.
-            adjective = self.predicates.find_next_to(clause, position)
+            adjective = self.predicates.find_adjective_next_to(clause, position)
             if adjective is None:
                 return None
             after = adjective[0]
@@ -166,14 +168,16 @@ class PronounGrammar:
         word = clause.sentence[position]
         if word not in self.agreeing and word not in self.copulas:
             return None
-        if clause.has(self.other_subjects) or not any(self.first_person.search(near) for near in clause.words):
+        if clause.contains_word_of(self.other_subjects) or not any(
+            self.first_person.search(near) for near in clause.words
+        ):
             return None
         if word in self.agreeing:
             if self._is_numeral(clause, position):
                 return None
             return clause.build_cue("agreeing word", self.agreeing[word], position)
         for predicates in filter(None, (self.instrumental, self.predicates)):
-            adjective = predicates.find_next_to(clause, position)
+            adjective = predicates.find_adjective_next_to(clause, position)
             if adjective:
                 return clause.build_cue("predicate adjective", adjective[1], adjective[0], position)
         return None
@@ -190,5 +194,5 @@ class PronounGrammar:
             return False
         return self.predicates.noun(word, self.agreeing[clause.sentence[position]])
 
-    def _is_light_word(self, word: str) -> bool:
+    def _can_stand_before_verb(self, word: str) -> bool:
         return word in self.light_words or word in self.predicates.coordinators

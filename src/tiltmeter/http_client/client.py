@@ -96,7 +96,7 @@ class Client:
         """The name of the server in messages, with its address if it has one."""
         return f"{self.service} at {self.public_address}" if self.address else self.service
 
-    def ask(self, request: Request) -> Any:
+    def send_request(self, request: Request) -> Any:
         """Return the reply to one request."""
         (((_, reply),),) = self.stream_replies([request])
         return reply
@@ -110,16 +110,16 @@ class Client:
         done: queue.SimpleQueue[tuple[int, Any] | BaseException | None] = queue.SimpleQueue()
         stopped, all_sent = threading.Event(), threading.Event()
 
-        def work() -> None:
+        def run_event_loop() -> None:
             try:
-                asyncio.run(self._send_all(requests, done, stopped))
+                asyncio.run(self._send_all_requests(requests, done, stopped))
             except BaseException as error:  # the error is raised again in the calling thread
                 done.put(_find_first_error(error))
             else:
                 done.put(None)
             all_sent.set()
 
-        thread = threading.Thread(target=work, name="tiltmeter-requests", daemon=True)
+        thread = threading.Thread(target=run_event_loop, name="tiltmeter-requests", daemon=True)
         thread.start()
         try:
             ended = False
@@ -136,7 +136,7 @@ class Client:
             stopped.set()
             thread.join()
 
-    async def _send_all(
+    async def _send_all_requests(
         self,
         requests: Iterable[Request],
         done: "queue.SimpleQueue[tuple[int, Any] | BaseException | None]",
@@ -148,13 +148,13 @@ class Client:
         limiter = _RateLimiter(self.per_minute)
         numbered = iter(enumerate(requests))
 
-        async def worker(http: httpx2.AsyncClient) -> None:
+        async def send_queued_requests(http: httpx2.AsyncClient) -> None:
             for index, request in numbered:
                 while done.qsize() > _MAX_UNSTORED * self.concurrency and not stopped.is_set():
                     await asyncio.sleep(_GATHER_TIME)
                 if stopped.is_set():
                     return
-                done.put((index, await self._send(http, request, limiter)))
+                done.put((index, await self._send_with_retries(http, request, limiter)))
 
         # Redirects are not followed, because a redirect could send the API key to another server.
         async with (
@@ -162,14 +162,14 @@ class Client:
             asyncio.TaskGroup() as group,
         ):
             for _ in range(self.concurrency):
-                group.create_task(worker(http))
+                group.create_task(send_queued_requests(http))
 
-    async def _send(self, http: httpx2.AsyncClient, request: Request, limiter: "_RateLimiter") -> Any:
+    async def _send_with_retries(self, http: httpx2.AsyncClient, request: Request, limiter: "_RateLimiter") -> Any:
         attempts = Retries(self.pauses)
         try:
-            return await attempts.call_async(lambda: self._send_once(http, request, limiter))
+            return await attempts.call_async_with_retries(lambda: self._send_once(http, request, limiter))
         except TransientError as error:
-            reason = self._hide_secrets(attempts.explain(error).rstrip(". "))
+            reason = self._hide_secrets(attempts.explain_failure(error).rstrip(". "))
             raise ModelError(f"{self.label} {reason}. {self.resume}") from None
 
     async def _send_once(self, http: httpx2.AsyncClient, request: Request, limiter: "_RateLimiter") -> Any:
@@ -178,7 +178,7 @@ class Client:
             # The timeout of httpx limits only the time between two bytes; this timeout limits the time for the whole
             # reply.
             async with asyncio.timeout(self.timeout):
-                response = await (self.transport(request) if self.transport else self._receive(http, request))
+                response = await (self.transport(request) if self.transport else self._receive_response(http, request))
         except TimeoutError as error:
             raise ModelError(
                 f"{self.label} did not finish its reply within {self.timeout:g} seconds. {self.resume}"
@@ -191,9 +191,9 @@ class Client:
             ) from error
         except (httpx2.TransportError, OSError) as error:
             raise TransientError(describe_error(error)) from error
-        return self._parse(response)
+        return self._parse_response(response)
 
-    async def _receive(self, http: httpx2.AsyncClient, request: Request) -> httpx2.Response:
+    async def _receive_response(self, http: httpx2.AsyncClient, request: Request) -> httpx2.Response:
         """Send the request over HTTP, and return the response with its complete content."""
         content: dict[str, Any] = {} if request.body is None else {"json": dict(request.body)}
         if request.form is not None:
@@ -202,12 +202,12 @@ class Client:
         async with http.stream(method, self._build_url(request.path), **content) as response:
             meter, blocks = ReplyMeter(self.limits), []
             async for block in response.aiter_bytes():
-                meter.add(block)
+                meter.add_block(block)
                 blocks.append(block)
             headers = {name: value for name, value in response.headers.items() if name not in _BODY_HEADERS}
             return httpx2.Response(response.status_code, headers=headers, content=b"".join(blocks))
 
-    def _parse(self, response: httpx2.Response) -> Any:
+    def _parse_response(self, response: httpx2.Response) -> Any:
         """Return the JSON content of a response; raise an error if the request failed."""
         if response.is_success:
             try:

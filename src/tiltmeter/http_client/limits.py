@@ -34,15 +34,15 @@ class ReplyMeter:
         self._window_start: float | None = None
         self._window_bytes = 0
 
-    def expect(self, size: int | None) -> None:
+    def check_announced_size(self, size: int | None) -> None:
         """Raise a TooLargeError if the announced size of a reply exceeds the limit; None means no announced size."""
         if size is not None and size > self.limits.size:
             raise TooLargeError(f"sends more than {self.limits.size:,} bytes")
 
-    def add(self, block: bytes) -> None:
+    def add_block(self, block: bytes) -> None:
         """Count the bytes of a received block; raise an error if the reply is now too large or too slow."""
         self.received += len(block)
-        self.expect(self.received)
+        self.check_announced_size(self.received)
         now = time.monotonic()
         if self._window_start is None:
             if block.strip():

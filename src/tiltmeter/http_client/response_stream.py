@@ -39,7 +39,7 @@ def open_stream(url: str, headers: Mapping[str, str], timeout: float) -> Iterato
         raise RefusalError(f"cannot be reached with the environment's proxies or certificates ({error})") from error
     try:
         with http:
-            response = _send(http, url, headers)
+            response = _send_request(http, url, headers)
             try:
                 yield response
             finally:
@@ -50,7 +50,7 @@ def open_stream(url: str, headers: Mapping[str, str], timeout: float) -> Iterato
         raise RefusalError(f"is not a valid address ({error})") from error
 
 
-def _send(http: httpx2.Client, url: str, headers: Mapping[str, str]) -> httpx2.Response:
+def _send_request(http: httpx2.Client, url: str, headers: Mapping[str, str]) -> httpx2.Response:
     """Send the request, follow redirects, and return the first successful response."""
     target, login = _split_login(url)
     for _ in range(MAX_REDIRECTS + 1):

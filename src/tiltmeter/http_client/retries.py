@@ -65,15 +65,15 @@ class Retries:
     pauses: Sequence[float] = field(default_factory=lambda: PAUSES)
     failures: int = field(default=0, init=False)
 
-    def restart(self) -> None:
+    def reset_failures(self) -> None:
         """Set the number of failures to zero; call this if the last attempt received some data."""
         self.failures = 0
 
-    def call(self, send: Callable[[], Result]) -> Result:
+    def call_with_retries(self, send: Callable[[], Result]) -> Result:
         """Return the result of `send`; call it again after each TransientError."""
-        return tenacity.Retrying(sleep=pause, **self._build_rules())(send)
+        return tenacity.Retrying(sleep=wait_before_retry, **self._build_rules())(send)
 
-    async def call_async(self, send: Callable[[], Awaitable[Result]]) -> Result:
+    async def call_async_with_retries(self, send: Callable[[], Awaitable[Result]]) -> Result:
         """Return the awaited result of `send`; call it again after each TransientError."""
         try:
             # Most requests succeed, so the first attempt avoids tenacity, which takes longer than sending a request.
@@ -89,9 +89,9 @@ class Retries:
                 raise failure
             return await send()
 
-        return await tenacity.AsyncRetrying(sleep=pause_async, **self._build_rules())(attempt)
+        return await tenacity.AsyncRetrying(sleep=wait_before_retry_async, **self._build_rules())(attempt)
 
-    def explain(self, error: TransientError) -> str:
+    def explain_failure(self, error: TransientError) -> str:
         """Return the reason for the last failure as a text that continues a sentence whose subject is the server."""
         if error.is_wait_too_long:
             return f"asks to wait {error.after:,.0f} seconds before the next request: {error}"
@@ -126,17 +126,17 @@ def call_with_retries(send: Callable[[], Result], service: str) -> Result:
     """Return the result of `send`, with retries after a TransientError; raise a ModelError if all attempts fail."""
     retries = Retries()
     try:
-        return retries.call(send)
+        return retries.call_with_retries(send)
     except TransientError as error:
-        raise ModelError(f"{service} {retries.explain(error)}.") from error
+        raise ModelError(f"{service} {retries.explain_failure(error)}.") from error
 
 
-def pause(seconds: float) -> None:
+def wait_before_retry(seconds: float) -> None:
     """Wait this number of seconds before a retry."""
     time.sleep(seconds)
 
 
-async def pause_async(seconds: float) -> None:
+async def wait_before_retry_async(seconds: float) -> None:
     """Wait this number of seconds before a retry, without blocking the event loop."""
     await asyncio.sleep(seconds)
 

@@ -32,7 +32,7 @@ def restore_blank(
 
     The keys of all mappings are the fields of candidate words. `source` has the source contexts with the word filled
     in, and `filled` has their translations. `words` has the source words, and `alone` has their translations without a
-    context. `wanted` is the number of blanks in the context. `locate` finds a translated word in a sentence.
+    context. `wanted` is the number of blanks in the context. `locate_word` finds a translated word in a sentence.
 
     >>> filled = {"a": "El cocinero era paciente hoy.", "b": "El cocinero era brusco hoy."}
     >>> restore_blank({}, {}, filled, {}, 1)
@@ -51,14 +51,14 @@ def restore_blank(
     return next((text for text in candidates if text is not None), None)
 
 
-def build_locator(aligned: Sequence[AlignedPair], pairs: Sequence[tuple[str, str]]) -> Locate:
+def build_word_locator(aligned: Sequence[AlignedPair], pairs: Sequence[tuple[str, str]]) -> Locate:
     """Return a function that finds the translation of a word by word alignment; see `Locate`.
 
     `pairs` are sentences with their translations. `aligned` has the alignment of each pair, in the order of `pairs`.
     """
     by_pair = dict(zip(pairs, aligned, strict=True))
 
-    def locate(source: str, translation: str, word: str) -> tuple[int, int] | None:
+    def locate_word(source: str, translation: str, word: str) -> tuple[int, int] | None:
         pair = by_pair.get((source, translation))
         matches = list(re.finditer(rf"(?<!\w){re.escape(word)}(?!\w)", source))
         if pair is None or len(matches) != 1:
@@ -70,7 +70,7 @@ def build_locator(aligned: Sequence[AlignedPair], pairs: Sequence[tuple[str, str
             return None
         return pair.target[min(linked)].start, pair.target[max(linked)].end
 
-    return locate
+    return locate_word
 
 
 def _restore_by_difference(one: str, other: str) -> str | None:

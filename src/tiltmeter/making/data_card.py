@@ -121,7 +121,7 @@ def _describe_source(project: Project, facts: Mapping[str, Any]) -> str:
 
 
 def _render_counts(project: Project, items: Sequence[Item], facts: Mapping[str, Any]) -> str:
-    entries = project.store.items(dropped=None)
+    entries = project.store.list_items(dropped=None)
     dropped = Counter(entry.dropped_in for entry in entries if entry.dropped is not None)
     corrected = sum(entry.source != entry.original for entry in entries)
     first = "written items" if project.settings.system == WRITTEN else "source items"
@@ -137,10 +137,10 @@ def _render_counts(project: Project, items: Sequence[Item], facts: Mapping[str, 
 
 def _describe_translation(project: Project) -> str:
     columns = ("system", "items", "characters", "sent")
-    runs = [record for record in project.store.steps() if record.step == "translate"]
+    runs = [record for record in project.store.list_steps() if record.step == "translate"]
     rows = [(record.at[:10], *(record.facts[column] for column in columns)) for record in runs]
     header = ("date", "system", "items", "characters", "characters sent (other translations were cached)")
-    blanks = [(*key, count) for key, count in project.store.blanks().most_common()]
+    blanks = [(*key, count) for key, count in project.store.count_blank_outcomes().most_common()]
     sections = [
         _render_table(header, rows),
         "Number of contexts for each placeholder and outcome of the blank:" if blanks else "",
@@ -151,7 +151,9 @@ def _describe_translation(project: Project) -> str:
 
 def _describe_repair(project: Project) -> str:
     counts = Counter(
-        (stored.finding.rule, stored.finding.kind) for stored in project.store.findings() if stored.step == "repair"
+        (stored.finding.rule, stored.finding.kind)
+        for stored in project.store.list_findings()
+        if stored.step == "repair"
     )
     rules = dict.fromkeys(rule for rule, _ in sorted(counts))
     kinds: tuple[FindingKind, ...] = ("changed", "proposed", "open")
@@ -163,21 +165,21 @@ def _describe_review(project: Project, assembled: AssembledItems) -> str:
     lines = [f"- {reviewer}: {count:,} decisions" for reviewer, count in status.reviewers.items()]
     parts = ["\n".join(lines) if lines else "Nobody has reviewed these items."]
     if summary := summarise_review(project):
-        parts.append("\n".join(f"- {line}" for line in summary.lines()))
+        parts.append("\n".join(f"- {line}" for line in summary.format_lines()))
     if assembled.accepted:
         rows = [(finding.item, finding.code, by, why) for finding, by, why in assembled.accepted]
         parts += [
             "Validation findings that reviewers accepted:",
             _render_table(("item", "finding", "accepted by", "reason"), rows),
         ]
-    if guidelines := project.guidelines():
+    if guidelines := project.read_guidelines():
         # The headings of the guidelines become subheadings of this section.
         parts += ["### Guidelines for reviewers", re.sub(r"(?m)^(#+) ", r"###\1 ", guidelines)]
     return "\n\n".join(parts)
 
 
 def _list_left_out(project: Project, facts: Mapping[str, Any]) -> str:
-    dropped = [(entry.id, f"dropped: {entry.dropped}") for entry in project.store.items(dropped=True)]
+    dropped = [(entry.id, f"dropped: {entry.dropped}") for entry in project.store.list_items(dropped=True)]
     return _render_table(("item", "reason"), [*dropped, *facts["left_out"].items()])
 
 

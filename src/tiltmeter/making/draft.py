@@ -50,7 +50,7 @@ class Draft:
         context = self.get_single_field("context")
         return fill_blank(self.source[context], self.source[word]) if context is not None else self.source[word]
 
-    def with_text(self, field: str, text: str) -> "Draft":
+    def replace_translation(self, field: str, text: str) -> "Draft":
         """Return a copy of the draft in which `text` is the translation of the field."""
         return replace(self, texts={**self.texts, field: text})
 
@@ -88,7 +88,7 @@ def apply_findings(draft: Draft, findings: Iterable[RepairFinding]) -> Draft:
     """
     for finding in findings:
         if finding.item == draft.item and finding.kind == "changed":
-            draft = draft.with_text(finding.field, finding.new_text)
+            draft = draft.replace_translation(finding.field, finding.new_text)
     return draft
 
 
@@ -97,12 +97,12 @@ def count_findings(findings: Iterable[RepairFinding]) -> Counter[tuple[str, Find
     return Counter((finding.rule, finding.kind) for finding in findings)
 
 
-class _HasItem(Protocol):
+class _EntryWithItem(Protocol):
     @property
     def item(self) -> str: ...
 
 
-_Entry = TypeVar("_Entry", bound=_HasItem)
+_Entry = TypeVar("_Entry", bound=_EntryWithItem)
 
 
 def group_by_item(entries: Iterable[_Entry]) -> dict[str, list[_Entry]]:

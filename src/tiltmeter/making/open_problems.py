@@ -5,9 +5,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from tiltmeter.datasets.findings import Finding
 from tiltmeter.datasets.raw_records import RawRecord
 from tiltmeter.datasets.validation import validate_records
+from tiltmeter.datasets.validation_findings import Finding
 from tiltmeter.forms import Item, get_item_form
 from tiltmeter.making.draft import group_by_item
 from tiltmeter.making.item_makers import ItemRejection
@@ -61,10 +61,10 @@ def assemble_items(project: Project, only: str | None = None, *, for_review: boo
     If `only` is the id of an item, only this item is built. With `for_review`, missing and conflicting decisions are
     not reported, and items are not compared with their source.
     """
-    chosen = project.store.items() if only is None else [project.store.item(only)]
+    chosen = project.store.list_items() if only is None else [project.store.get_item(only)]
     entries = [entry for entry in chosen if entry.stage != "source"]
     sources = {entry.id: parse_item(entry.source) for entry in entries}
-    texts = project.store.texts("text", only)
+    texts = project.store.list_texts("text", only)
     items: list[Item] = []
     rejected: dict[str, str] = {}
     for entry in entries:
@@ -126,7 +126,7 @@ def count_open_items(problems: Sequence[OpenProblem]) -> dict[tuple[str, str, st
 
 def _read_stored_problems(project: Project, entries: dict[str, ProjectItem], only: str | None) -> list[OpenProblem]:
     problems = []
-    for stored in project.store.findings(only, ("proposed", "open")):
+    for stored in project.store.list_findings(only, ("proposed", "open")):
         finding = stored.finding
         if stored.closed_by is None and finding.item in entries:
             entry = entries[finding.item]
@@ -151,7 +151,7 @@ def _find_review_problems(project: Project, entries: Sequence[ProjectItem]) -> I
 
     If the setting `review` is "all", also return a problem for each item without enough decisions.
     """
-    decisions = group_by_item(project.store.decisions())
+    decisions = group_by_item(project.store.list_decisions())
     messages = {"review-conflict": "the reviewers disagree", "not-reviewed": "too few reviewers have decided"}
     for entry in entries:
         state = compute_outcome(project, entry, decisions.get(entry.id, ())).state

@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 from tiltmeter.errors import UsageError
 from tiltmeter.forms.blank import BLANK
-from tiltmeter.forms.word_difference import is_unspaced
+from tiltmeter.forms.word_difference import is_script_without_spaces
 
 # The state of a placeholder in a translation. kept: it is unchanged. respelled, merged: it was changed and is safely
 # repaired. attached: it was found, but letters are joined to it. doubled, lost: the number of placeholders is wrong.
@@ -47,50 +47,50 @@ class Placeholder:
     name: str
     token: str
 
-    def put(self, text: str) -> str:
+    def insert_into(self, text: str) -> str:
         """Return a text in which the token replaces BLANK.
 
-        >>> Placeholder("letters", "XBLANKX").put("The cook was BLANK.")
+        >>> Placeholder("letters", "XBLANKX").insert_into("The cook was BLANK.")
         'The cook was XBLANKX.'
         """
         return text.replace(BLANK, self.token)
 
-    def find(self, translation: str, wanted: int) -> PlaceholderMatch:
+    def find_in_translation(self, translation: str, wanted: int) -> PlaceholderMatch:
         """Return a match: the translation with BLANK instead of the token, and how the token was translated.
 
         The source text contained the token `wanted` times.
 
-        >>> Placeholder("letters", "XBLANKX").find("El cocinero era x blankX.", 1)
+        >>> Placeholder("letters", "XBLANKX").find_in_translation("El cocinero era x blankX.", 1)
         PlaceholderMatch(text='El cocinero era BLANK.', outcome='respelled')
         """
         pattern = _compile_respellings(self.token)
         if translation.count(self.token) == wanted and not pattern.search(
-            _to_ascii(translation.replace(self.token, ""))
+            _convert_to_ascii(translation.replace(self.token, ""))
         ):
-            return self._validate(translation.replace(self.token, BLANK), "kept")
+            return self._validate_match(translation.replace(self.token, BLANK), "kept")
         text = translation if "<" not in self.token else html.unescape(translation)
         # The matches are replaced from the last to the first, so that the positions of earlier matches stay valid.
-        for match in reversed(list(pattern.finditer(_to_ascii(text)))):
+        for match in reversed(list(pattern.finditer(_convert_to_ascii(text)))):
             text = text[: match.start()] + BLANK + text[match.end() :]
         if text.count(BLANK) == wanted:
-            return self._validate(text, "respelled")
+            return self._validate_match(text, "respelled")
         merged = re.sub(rf"{BLANK}(?:[\s,;/\-]*{BLANK})+", BLANK, text)
         if merged.count(BLANK) == wanted:
-            return self._validate(merged, "merged")
+            return self._validate_match(merged, "merged")
         return PlaceholderMatch(text, "doubled" if text.count(BLANK) > wanted else "lost")
 
-    def _validate(self, text: str, outcome: Outcome) -> PlaceholderMatch:
+    def _validate_match(self, text: str, outcome: Outcome) -> PlaceholderMatch:
         """Return a match for a translation with BLANK; its outcome is `attached` if letters are joined to BLANK."""
         # If a token with marks is joined to letters on both sides, it has only lost its spaces, which are added again.
         # Letters on only one side may be a word ending.
         if not self.token.isalnum():
             text = re.sub(
                 rf"([^\W_]){BLANK}([^\W_])",
-                lambda match: match[1] + _get_gap(match[1]) + BLANK + _get_gap(match[2]) + match[2],
+                lambda match: match[1] + _get_space_before(match[1]) + BLANK + _get_space_before(match[2]) + match[2],
                 text,
             )
         neighbours = (letter for pair in re.findall(rf"(\w?){BLANK}(\w?)", text) for letter in pair)
-        attached = any(letter and not is_unspaced(letter) for letter in neighbours)
+        attached = any(letter and not is_script_without_spaces(letter) for letter in neighbours)
         return PlaceholderMatch(text, "attached" if attached else outcome)
 
 
@@ -132,10 +132,10 @@ def _compile_respellings(token: str) -> re.Pattern[str]:
     return re.compile(rf"{spelled}|{BLANK}", re.IGNORECASE)
 
 
-def _to_ascii(text: str) -> str:
+def _convert_to_ascii(text: str) -> str:
     """Replace full-width letters, digits and brackets by ASCII characters; the length of the text stays the same."""
     return text.translate(_FULL_WIDTH)
 
 
-def _get_gap(neighbour: str) -> str:
-    return "" if is_unspaced(neighbour) else " "
+def _get_space_before(neighbour: str) -> str:
+    return "" if is_script_without_spaces(neighbour) else " "

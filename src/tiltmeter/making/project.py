@@ -10,10 +10,10 @@ import tiltmeter
 from tiltmeter.datasets.dataset_loader import get_dataset, load_spec, reject_text_export
 from tiltmeter.datasets.dataset_spec import Spec, parse_spec
 from tiltmeter.datasets.file_hashes import get_sha256
-from tiltmeter.datasets.findings import Finding
 from tiltmeter.datasets.raw_records import BrokenFileError, build_item
 from tiltmeter.datasets.readers.decoded_text import read_text
 from tiltmeter.datasets.readers.jsonl import format_line
+from tiltmeter.datasets.validation_findings import Finding
 from tiltmeter.errors import DataError, UsageError
 from tiltmeter.files import create_folder, write_text
 from tiltmeter.forms import Item, detect_form, get_form, get_item_form
@@ -69,10 +69,10 @@ class Project:
         """Return the source item (after corrections) from which a stored item is made."""
         return parse_item(entry.source)
 
-    def drafts(self, items: Sequence[ProjectItem]) -> list[Draft]:
+    def build_drafts(self, items: Sequence[ProjectItem]) -> list[Draft]:
         """Return the drafts of items (their source texts and translations) for the repair steps."""
         one = items[0].id if len(items) == 1 else None
-        texts, filled, alone = (self.store.texts(role, one) for role in ("text", "filled", "alone"))
+        texts, filled, alone = (self.store.list_texts(role, one) for role in ("text", "filled", "alone"))
         form = get_form(self.settings.form)
         return [
             Draft(
@@ -88,7 +88,7 @@ class Project:
             for entry in items
         ]
 
-    def guidelines(self) -> str:
+    def read_guidelines(self) -> str:
         """Return the text of the guidelines for reviewers; an empty text if the project has no guidelines."""
         name = self.settings.guidelines
         if not name:
@@ -197,7 +197,7 @@ def write_project(
         store = ProjectStore(folder / DATABASE)
         with store.begin_transaction():
             store.add_items(items)
-            store.remember(settings.fixed)
+            store.store_values(settings.fixed_settings)
         for name, content in (files or {}).items():
             write_text(folder / name, content)
         write_settings(folder, settings)
@@ -216,7 +216,7 @@ def open_project(folder: Path | str) -> Project:
     if store.is_blank:
         store.close()
         raise UsageError(f"{folder / DATABASE} is empty; restore it from a backup.")
-    reject_changed_settings(folder / SETTINGS, settings, store.get_remembered())
+    reject_changed_settings(folder / SETTINGS, settings, store.get_stored_values())
     return Project(folder, settings, store)
 
 
@@ -255,6 +255,6 @@ def _collect_facts(spec: Spec) -> SourceFacts:
     files = {
         file.name: get_sha256(path)
         for source in data.select(spec.part, [SOURCE])
-        for file, path in zip(source.files, source.paths(), strict=True)
+        for file, path in zip(source.files, source.fetch_files(), strict=True)
     }
     return SourceFacts(data.licence, data.citation, data.warning, files)

@@ -57,7 +57,7 @@ class ProjectSettings:
     agreeing: int = 1
 
     @property
-    def fixed(self) -> dict[str, str]:
+    def fixed_settings(self) -> dict[str, str]:
         """The values of the settings that must not change after the start of a project."""
         return {name: str(getattr(self, name)) for name in FIXED}
 
@@ -128,9 +128,9 @@ def read_settings(folder: Path) -> ProjectSettings:
         agreeing=table.read_integer("agreeing", 1, least=1),
     )
     if settings.review not in REVIEWS:
-        raise table.error("review", " or ".join(f'"{name}"' for name in REVIEWS))
+        raise table.build_error("review", " or ".join(f'"{name}"' for name in REVIEWS))
     if settings.agreeing > settings.reviewers_per_item:
-        raise table.error("agreeing", f"at most `reviewers_per_item` ({settings.reviewers_per_item})")
+        raise table.build_error("agreeing", f"at most `reviewers_per_item` ({settings.reviewers_per_item})")
     for name in ("form", "makes"):
         get_form(table.read_text(name))
     if settings.makes == GENDERED_PAIRS and settings.form == "gest" and settings.prompts.keys() != PROMPTS.keys():
@@ -143,7 +143,7 @@ def reject_changed_settings(path: Path, settings: ProjectSettings, started: Mapp
 
     `started` has the values of these settings at the start of the project.
     """
-    for name, value in settings.fixed.items():
+    for name, value in settings.fixed_settings.items():
         if (before := started.get(name, value)) != value:
             raise UsageError(
                 f"{path}: `{name}` is {value!r}, but the project was started with {before!r}; change it back, or start "

@@ -16,7 +16,7 @@ class StageCounts:
     name: str
     counts: dict[tuple[str, str, str], int]
 
-    def total(self, part: str, reason: str) -> int:
+    def count_open_items(self, part: str, reason: str) -> int:
         """Return the number of items of a part that have an open problem with this reason, summed over subjects."""
         return sum(
             n for (own_part, own_reason, _), n in self.counts.items() if (own_part, own_reason) == (part, reason)
@@ -52,7 +52,7 @@ class ProjectStatus:
         unique = {(problem.item, problem.subject) for problem in self.open}
         return dict(Counter(subject for _, subject in unique).most_common())
 
-    def in_source(self, reason: str) -> int:
+    def count_in_source(self, reason: str) -> int:
         """Return the number of items that have this validation finding and whose source item has it too."""
         return len({problem.item for problem in self.open if problem.reason == reason and problem.in_source})
 
@@ -67,7 +67,7 @@ class ProjectStatus:
             ],
             "open_items": self.open_items,
             "by_reason": [
-                {"reason": reason, "kind": kind, "items": n, "in_source": self.in_source(reason)}
+                {"reason": reason, "kind": kind, "items": n, "in_source": self.count_in_source(reason)}
                 for (reason, kind), n in self.count_by_reason().items()
             ],
             "by_subject": self.count_by_subject(),
@@ -90,20 +90,20 @@ def compute_status(project: Project, assembled: AssembledItems | None = None) ->
     """Return the status of a project."""
     apply_changed_rule(project)
     assembled = assembled or assemble_items(project)
-    entries = project.store.items(dropped=None)
+    entries = project.store.list_items(dropped=None)
     items = Counter("dropped" if entry.dropped is not None else str(entry.stage) for entry in entries)
     problems = assembled.problems
     open_items = {problem.item for problem in problems}
     decided = project.store.list_decided_items()
-    last = {record.step: record.counts for record in project.store.steps()}
+    last = {record.step: record.counts for record in project.store.list_steps()}
     stages = [StageCounts(f"after {step}", counts) for step, counts in last.items() if step != "source"]
     return ProjectStatus(
         items=items,
         dropped=Counter((str(entry.dropped_in), entry.dropped) for entry in entries if entry.dropped is not None),
-        blanks=project.store.blanks(),
+        blanks=project.store.count_blank_outcomes(),
         open=problems,
         open_items=len(open_items),
-        reviewers=project.store.reviewers(),
+        reviewers=project.store.count_decisions_by_reviewer(),
         undecided=len(open_items - set(decided)),
         stages=[*stages, StageCounts("now", count_open_items(problems))],
     )

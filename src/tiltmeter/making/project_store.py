@@ -186,18 +186,18 @@ class ProjectStore(ReviewTables, RatingTables):
             remedy=REMEDY,
         )
 
-    def remember(self, settings: Mapping[str, str]) -> None:
+    def store_values(self, settings: Mapping[str, str]) -> None:
         """Store named values, such as the settings on which the stored items depend."""
         self._db.executemany("INSERT OR REPLACE INTO remembered VALUES (?, ?)", list(settings.items()))
 
-    def get_remembered(self) -> dict[str, str]:
-        """Return all names and values that `remember` stored."""
+    def get_stored_values(self) -> dict[str, str]:
+        """Return all names and values that `store_values` stored."""
         return dict(self._db.execute("SELECT name, value FROM remembered"))
 
     @property
     def is_blank(self) -> bool:
         """Whether the database is empty: no settings, no items and no completed steps."""
-        return not self.get_remembered() and not self.items(dropped=None) and not self.count_steps()
+        return not self.get_stored_values() and not self.list_items(dropped=None) and not self.count_steps()
 
     # Methods for items
 
@@ -212,7 +212,7 @@ class ProjectStore(ReviewTables, RatingTables):
             "INSERT INTO items (id, position, part, subject, original, source) VALUES (?, ?, ?, ?, ?, ?)", rows
         )
 
-    def items(self, stage: Stage | None = None, *, dropped: bool | None = False) -> list[ProjectItem]:
+    def list_items(self, stage: Stage | None = None, *, dropped: bool | None = False) -> list[ProjectItem]:
         """Return the items in the order of the project; `stage` and `dropped` select items.
 
         None as `stage` selects all stages, and None as `dropped` selects both dropped and other items.
@@ -223,7 +223,7 @@ class ProjectStore(ReviewTables, RatingTables):
         )
         return [ProjectItem(*row) for row in self._db.execute(query, [stage, dropped])]
 
-    def item(self, item: str) -> ProjectItem:
+    def get_item(self, item: str) -> ProjectItem:
         """Return the item with this id; raise a UsageError if the project has no such item."""
         row = self._db.execute(f"SELECT {_ITEM_COLUMNS} FROM items WHERE id = ?", [item]).fetchone()
         if row is None:
@@ -247,31 +247,31 @@ class ProjectStore(ReviewTables, RatingTables):
         self._db.execute(
             "UPDATE items SET source = ?, stage = 'source', version = version + 1 WHERE id = ?", [line, item.id]
         )
-        self._log(item.id, "source", field, item.source, line, "source", by, why)
+        self._add_history_entry(item.id, "source", field, item.source, line, "source", by, why)
         self._db.execute("DELETE FROM texts WHERE item = ?", [item.id])
         self._db.execute("DELETE FROM findings WHERE item = ? AND closed_at IS NULL", [item.id])
-        self.set_applied(item.id, None)
+        self.set_applied_outcome(item.id, None)
 
-    def drop(self, item: str, *, step: Step, by: str, why: str) -> None:
+    def drop_item(self, item: str, *, step: Step, by: str, why: str) -> None:
         """Drop an item, and add the reason to the history of the item."""
         self._db.execute(
             "UPDATE items SET dropped = ?, dropped_in = ?, version = version + 1 WHERE id = ?", [why, step, item]
         )
-        self._log(item, "item", "", "", "dropped", step, by, why)
+        self._add_history_entry(item, "item", "", "", "dropped", step, by, why)
 
-    def restore(self, item: str, *, step: Step, by: str, why: str) -> None:
+    def restore_item(self, item: str, *, step: Step, by: str, why: str) -> None:
         """Restore a dropped item, and add the reason to the history of the item."""
         self._db.execute(
             "UPDATE items SET dropped = NULL, dropped_in = NULL, version = version + 1 WHERE id = ?", [item]
         )
-        self._log(item, "item", "", "dropped", "", step, by, why)
+        self._add_history_entry(item, "item", "", "dropped", "", step, by, why)
 
     # Methods for texts and their history
 
-    def texts(self, role: TextRole, item: str | None = None) -> dict[str, dict[str, str]]:
+    def list_texts(self, role: TextRole, item: str | None = None) -> dict[str, dict[str, str]]:
         """Return a dictionary from item id to field to text: the texts in this role of one item (None: all items)."""
         query = "SELECT item, field, text FROM texts WHERE role = ?"
-        # There are two queries, because SQLite does not use the index for `(?2 IS NULL OR item = ?2)`.
+        # There are two queries, because SQLite does not use the index for `(?2 IS NULL OR get_item = ?2)`.
         rows = (
             self._db.execute(query, [role]) if item is None else self._db.execute(f"{query} AND item = ?", [role, item])
         )
@@ -288,14 +288,16 @@ class ProjectStore(ReviewTables, RatingTables):
             return
         self._db.execute("INSERT OR REPLACE INTO texts VALUES (?, ?, ?, ?)", [item, role, field, text])
         self._db.execute("UPDATE items SET version = version + 1 WHERE id = ?", [item])
-        self._log(item, role, field, row[0] if row else "", text, step, by, why)
+        self._add_history_entry(item, role, field, row[0] if row else "", text, step, by, why)
 
     def list_history(self, item: str) -> list[HistoryEntry]:
         """Return all changes of an item, oldest first."""
         query = "SELECT item, role, field, before, after, step, by, why, at FROM history WHERE item = ? ORDER BY id"
         return [HistoryEntry(*row) for row in self._db.execute(query, [item])]
 
-    def _log(self, item: str, role: str, field: str, before: str, after: str, step: str, by: str, why: str) -> None:
+    def _add_history_entry(
+        self, item: str, role: str, field: str, before: str, after: str, step: str, by: str, why: str
+    ) -> None:
         self._db.execute(
             "INSERT INTO history (item, role, field, before, after, step, by, why, at) "
             "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -323,7 +325,7 @@ class ProjectStore(ReviewTables, RatingTables):
         """Delete the attempts (translations with placeholders) of an item before the item is translated again."""
         self._db.execute("DELETE FROM attempts WHERE item = ?", [item])
 
-    def blanks(self) -> Counter[tuple[str, str]]:
+    def count_blank_outcomes(self) -> Counter[tuple[str, str]]:
         """Return the number of contexts for each pair of placeholder and outcome.
 
         Of the attempts to translate a context, only the one from which the current text comes is counted.
@@ -364,7 +366,7 @@ class ProjectStore(ReviewTables, RatingTables):
         assert cursor.lastrowid is not None
         return cursor.lastrowid
 
-    def findings(self, item: str | None = None, kinds: Iterable[FindingKind] = ()) -> Iterator[StoredFinding]:
+    def list_findings(self, item: str | None = None, kinds: Iterable[FindingKind] = ()) -> Iterator[StoredFinding]:
         """Return the findings about one item (None: about all items) with the given kinds (empty: with any kind)."""
         query = (
             "SELECT id, step, closed_by, proposals, item, field, rule, kind, reason, before FROM findings "
@@ -378,7 +380,7 @@ class ProjectStore(ReviewTables, RatingTables):
 
     def close_findings(self, item: str, *, by: str, why: str, fields: Iterable[str] | None = None) -> None:
         """Mark the proposed and open findings about an item, or only about its fields in `fields`, as settled."""
-        for stored in list(self.findings(item, ("proposed", "open"))):
+        for stored in list(self.list_findings(item, ("proposed", "open"))):
             if stored.closed_by is None and (fields is None or stored.finding.field in set(fields)):
                 self._db.execute(
                     "UPDATE findings SET closed_by = ?, closed_why = ?, closed_at = ? WHERE id = ?",
@@ -419,7 +421,7 @@ class ProjectStore(ReviewTables, RatingTables):
         (count,) = self._db.execute("SELECT count(*) FROM steps").fetchone()
         return int(count)
 
-    def steps(self) -> list[StepRecord]:
+    def list_steps(self) -> list[StepRecord]:
         """Return the records of all completed steps, oldest first."""
         counts: dict[int, dict[tuple[str, str, str], int]] = {}
         for number, part, reason, subject, items in self._db.execute("SELECT * FROM step_counts"):

@@ -130,7 +130,7 @@ def _select_items(
     project: Project, assembled: AssembledItems, open_items: OpenItems
 ) -> tuple[list[Item], dict[str, str]]:
     """Return the items to publish, and a dictionary from the id of each item that is left out to the reason."""
-    waiting = [entry.id for entry in project.store.items("source")]
+    waiting = [entry.id for entry in project.store.list_items("source")]
     errors = {problem.item: problem.message for problem in assembled.problems if problem.kind == "error"}
     unsettled = {problem.item: problem.message for problem in reversed(assembled.problems)}
     if open_items == "refuse" and (unsettled or waiting):
@@ -160,7 +160,7 @@ def _build_facts(
     open_items: OpenItems,
 ) -> dict[str, Any]:
     """Return the content of `edition.json` for a new edition."""
-    dropped = {entry.id: entry.dropped for entry in project.store.items(dropped=True) if entry.dropped is not None}
+    dropped = {entry.id: entry.dropped for entry in project.store.list_items(dropped=True) if entry.dropped is not None}
     return {
         "edition": last.number + 1 if last else 1,
         "published": get_timestamp(),
@@ -205,7 +205,7 @@ def _list_translations(project: Project, items: Sequence[Item]) -> list[dict[str
     """Return the translations that people wrote for GEST sentences; each row has the columns `from` and `to`."""
     if project.settings.system != WRITTEN or project.settings.form != "gest":
         return []
-    texts = project.store.texts("text")
+    texts = project.store.list_texts("text")
     pairs = [(texts[item.id]["sentence"], texts[item.id].get(TRANSLATION, "")) for item in items]
     return [{"from": sentence, "to": translation} for sentence, translation in pairs if translation]
 

@@ -78,14 +78,14 @@ def compute_cohen_kappa(
     second = np.array([places[b] for _, b in cells])
     counts = np.array(list(cells.values()), dtype=np.float64)
 
-    def kappas(drawn: Floats) -> Floats:
+    def compute_kappas(drawn: Floats) -> Floats:
         one, other = _compute_marginals(drawn, first, len(places)), _compute_marginals(drawn, second, len(places))
         observed = drawn[:, first == second].sum(axis=1) / total
         expected = (one * other).sum(axis=1) / total**2
         return _compute_ratio(1 - observed, 1 - expected)
 
     same = float(counts[first == second].sum() / total)
-    return _estimate_agreement("kappa", kappas, counts, total, same, resamples, key)
+    return _estimate_agreement("kappa", compute_kappas, counts, total, same, resamples, key)
 
 
 def compute_krippendorff_alpha(
@@ -111,7 +111,7 @@ def compute_krippendorff_alpha(
     pairs = np.stack([_compute_coincidences([places[value] for value in row], len(values)) for row in rows])
     counts = np.array(list(rows.values()), dtype=np.float64)
 
-    def alphas(drawn: Floats) -> Floats:
+    def compute_alphas(drawn: Floats) -> Floats:
         matrices = np.einsum("rp,pij->rij", drawn, pairs)
         totals = matrices.sum(axis=2)
         distances = _compute_distances(totals, values, level)
@@ -122,7 +122,7 @@ def compute_krippendorff_alpha(
 
     matrix = np.einsum("p,pij->ij", counts, pairs)
     same = float(np.trace(matrix) / matrix.sum())
-    return _estimate_agreement("alpha", alphas, counts, items, same, resamples, key)
+    return _estimate_agreement("alpha", compute_alphas, counts, items, same, resamples, key)
 
 
 def _sort_rows(rows: Counter[Any]) -> Counter[Any]:

@@ -48,7 +48,7 @@ def repair_project(
 def _run_step(project: Project, steps: Sequence[str], aligner: Eflomal | None) -> RepairSummary:
     began = time.monotonic()
     decided = project.store.list_decided_items()
-    entries = [entry for entry in project.store.items() if entry.stage in ("translated", "repaired")]
+    entries = [entry for entry in project.store.list_items() if entry.stage in ("translated", "repaired")]
     entries = [entry for entry in entries if entry.id not in decided]
     if not entries:
         raise UsageError("There is no translated item to repair; run `tiltmeter make translate` first.")
@@ -71,7 +71,7 @@ def _run_step(project: Project, steps: Sequence[str], aligner: Eflomal | None) -
 def _repair_items(
     project: Project, entries: Sequence[ProjectItem], steps: Sequence[str], aligner: Eflomal | None, began: float
 ) -> RepairSummary:
-    drafts = [draft for draft in project.drafts(entries) if draft.source.keys() <= draft.texts.keys()]
+    drafts = [draft for draft in project.build_drafts(entries) if draft.source.keys() <= draft.texts.keys()]
     repaired = repair_drafts(drafts, steps=steps, aligner=aligner)
     findings = list(repaired.findings)
     if project.settings.names:
@@ -89,7 +89,7 @@ def _repair_items(
 
 def _is_changed(project: Project, item: str, version: int) -> bool:
     """Tell whether somebody has changed the item or decided on it since the step began (at version `version`)."""
-    return project.store.item(item).version != version or any(project.store.decisions(item))
+    return project.store.get_item(item).version != version or any(project.store.list_decisions(item))
 
 
 def _write_findings(project: Project, item: str, findings: Sequence[RepairFinding]) -> None:
@@ -113,7 +113,7 @@ def _filter_pairs(project: Project, entries: Sequence[ProjectItem], began: float
                 if _is_changed(project, entry.id, entry.version):
                     continue
                 if entry.id in reasons:
-                    project.store.drop(entry.id, step="repair", by="the filters of GEST", why=reasons[entry.id])
+                    project.store.drop_item(entry.id, step="repair", by="the filters of GEST", why=reasons[entry.id])
                 else:
                     project.store.set_stage(entry.id, "repaired")
     return RepairSummary(len(entries), Counter(), Counter(reasons.values()), "", 0, time.monotonic() - began)

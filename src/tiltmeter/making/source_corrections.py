@@ -50,7 +50,7 @@ def check_source(project: Project) -> list[SourceProblem]:
 
     An unlisted name is a name that is not in Tiltmeter's list of names.
     """
-    items = [project.get_source_item(entry) for entry in project.store.items()]
+    items = [project.get_source_item(entry) for entry in project.store.list_items()]
     problems = [
         SourceProblem(finding.item, finding.code, finding.field, finding.message) for finding in examine_items(items)
     ]
@@ -76,7 +76,7 @@ def correct_item(project: Project, item: str, texts: Mapping[str, str], *, by: s
 def _correct_texts(project: Project, item: str, texts: Mapping[str, str], *, by: str, why: str) -> bool:
     """Replace texts of a source item inside the caller's transaction; return whether a text has changed."""
     _require_reason(why, item)
-    entry = project.store.item(item)
+    entry = project.store.get_item(item)
     source = project.get_source_item(entry)
     form = get_item_form(source)
     known = form.translatable(source)
@@ -100,15 +100,15 @@ def drop_item(project: Project, item: str, *, by: str, why: str) -> None:
 
 def _drop_item(project: Project, item: str, *, by: str, why: str) -> bool:
     _require_reason(why, item)
-    if is_kept := project.store.item(item).dropped is None:
-        project.store.drop(item, step="source", by=by, why=why)
+    if is_kept := project.store.get_item(item).dropped is None:
+        project.store.drop_item(item, step="source", by=by, why=why)
     return is_kept
 
 
 def _restore_item(project: Project, item: str, *, by: str, why: str) -> bool:
     _require_reason(why, item)
-    if is_dropped := project.store.item(item).dropped is not None:
-        project.store.restore(item, step="source", by=by, why=why)
+    if is_dropped := project.store.get_item(item).dropped is not None:
+        project.store.restore_item(item, step="source", by=by, why=why)
     return is_dropped
 
 
@@ -124,7 +124,7 @@ def write_problems(project: Project, path: Path) -> int:
     """
     problems = check_source(project)
     texts = {}
-    for entry in project.store.items():
+    for entry in project.store.list_items():
         source = project.get_source_item(entry)
         texts[entry.id] = get_item_form(source).translatable(source)
     rows: dict[tuple[str, str, str], dict[str, str]] = {}
@@ -170,7 +170,7 @@ def _apply_row(project: Project, action: str, row: Mapping[str, str], by: str) -
     raise UsageError(f"The action {action!r} is unknown; choose {' or '.join(ACTIONS)}.")
 
 
-def use_names(project: Project, *, by: str) -> int:
+def replace_pronouns_in_pairs(project: Project, *, by: str) -> int:
     """Replace pronouns by names in pairs that differ only in pronouns; return the number of changed pairs.
 
     The names come from Tiltmeter's lists of names of both languages. After this change, the step `repair` allows only
@@ -178,7 +178,7 @@ def use_names(project: Project, *, by: str) -> int:
     """
     require_name_list(project.settings.source_language)
     require_name_list(project.settings.language)
-    entries = [entry for entry in project.store.items() if isinstance(project.get_source_item(entry), PairItem)]
+    entries = [entry for entry in project.store.list_items() if isinstance(project.get_source_item(entry), PairItem)]
     if not entries:
         raise UsageError("--names needs sentence pairs, but the project has none.")
     changed = 0
@@ -202,7 +202,7 @@ def _insert_names(project: Project, entry: ProjectItem, number: int, by: str) ->
 
 def record_source_step(project: Project) -> None:
     """Store the completed step `source` with the current numbers of corrected and dropped source items."""
-    entries = project.store.items(dropped=None)
+    entries = project.store.list_items(dropped=None)
     facts = {
         "corrected": sum(entry.source != entry.original for entry in entries),
         "dropped": sum(entry.dropped_in == "source" for entry in entries),

@@ -10,8 +10,8 @@ import pandas as pd
 
 from tiltmeter.errors import UsageError
 from tiltmeter.making.project_status import StageCounts
+from tiltmeter.reports.figure_style import SERIES
 from tiltmeter.reports.figures.figure import Figure, Panel
-from tiltmeter.reports.style import SERIES
 
 _MAX_SUBJECTS = 20
 

@@ -28,56 +28,56 @@ class TomlTable:
 
     def read_text(self, key: str, default: str | None = None) -> str:
         """Return the value of a key; raise a DataError if it is missing without a default, or not a string."""
-        return str(self._validate(key, default, str, "a text in quotes"))
+        return str(self._validate_value(key, default, str, "a text in quotes"))
 
     def read_integer(self, key: str, default: int | None = None, least: int | None = None) -> int:
         """Return the value of a key, which must be an integer; `least` is the minimum."""
-        value = self._validate(key, default, int, "a whole number")
+        value = self._validate_value(key, default, int, "a whole number")
         if isinstance(value, bool) or (least is not None and value < least):
-            raise self.error(key, "a whole number" if least is None else f"a whole number, at least {least}")
+            raise self.build_error(key, "a whole number" if least is None else f"a whole number, at least {least}")
         return int(value)
 
     def read_bool(self, key: str, default: bool) -> bool:
         """Return the value of a key, which must be true or false."""
-        return bool(self._validate(key, default, bool, "true or false"))
+        return bool(self._validate_value(key, default, bool, "true or false"))
 
     def read_texts(self, key: str, default: tuple[str, ...] = ()) -> tuple[str, ...]:
         """Return the value of a key, which must be a list of strings, as a tuple."""
-        values = self._validate(key, list(default), list, "a list of texts")
+        values = self._validate_value(key, list(default), list, "a list of texts")
         if not all(isinstance(value, str) for value in values):
-            raise self.error(key, "a list of texts")
+            raise self.build_error(key, "a list of texts")
         return tuple(values)
 
     def read_texts_by_name(self, key: str) -> dict[str, str]:
         """Return the value of a key, which must be a table whose values are strings, as a dictionary."""
-        values = self._validate(key, {}, dict, f"a table: [{key}]")
+        values = self._validate_value(key, {}, dict, f"a table: [{key}]")
         if not all(isinstance(value, str) for value in values.values()):
-            raise self.error(key, "a table of texts")
+            raise self.build_error(key, "a table of texts")
         return dict(values)
 
     def read_table(self, key: str) -> "TomlTable":
         """Return the table `[key]` inside this table; an empty table if the key is missing."""
-        return TomlTable(self.path, self._validate(key, {}, dict, f"a table: [{key}]"), f"[{key}]")
+        return TomlTable(self.path, self._validate_value(key, {}, dict, f"a table: [{key}]"), f"[{key}]")
 
-    def tables(self, key: str) -> list["TomlTable"]:
+    def read_tables(self, key: str) -> list["TomlTable"]:
         """Return the tables of the list `[[key]]`; an empty list if the key is missing."""
-        values = self._validate(key, [], list, f"a list of tables: [[{key}]]")
+        values = self._validate_value(key, [], list, f"a list of tables: [[{key}]]")
         if not all(isinstance(value, dict) for value in values):
-            raise self.error(key, f"a list of tables: [[{key}]]")
+            raise self.build_error(key, f"a list of tables: [[{key}]]")
         return [TomlTable(self.path, value, f"[[{key}]] number {number}") for number, value in enumerate(values, 1)]
 
-    def error(self, key: str, wanted: str) -> DataError:
+    def build_error(self, key: str, wanted: str) -> DataError:
         """Return the error for an invalid value of a key; `wanted` describes the valid values."""
         return DataError(
             f"{self.path}: `{key}`{self._describe_place()} should be {wanted}, but is {self.values.get(key)!r}."
         )
 
-    def _validate(self, key: str, default: Any, kind: type, wanted: str) -> Any:
+    def _validate_value(self, key: str, default: Any, kind: type, wanted: str) -> Any:
         value = self.values.get(key, default)
         if value is None:
             raise DataError(f"{self.path}: `{key}`{self._describe_place()} is missing.")
         if not isinstance(value, kind):
-            raise self.error(key, wanted)
+            raise self.build_error(key, wanted)
         return value
 
     def _describe_place(self) -> str:

@@ -15,7 +15,7 @@ from tiltmeter.datasets.cache_folder import get_cache_folder
 from tiltmeter.errors import UsageError
 from tiltmeter.forms import get_form
 from tiltmeter.forms.blank import BLANK
-from tiltmeter.making.blank_restoration import build_locator, restore_blank
+from tiltmeter.making.blank_restoration import build_word_locator, restore_blank
 from tiltmeter.making.draft import RepairFinding
 from tiltmeter.making.item_makers import TextToTranslate
 from tiltmeter.making.placeholders import SURE, USABLE, Placeholder, PlaceholderMatch, select_placeholders
@@ -26,7 +26,7 @@ from tiltmeter.making.step_completion import complete_step
 from tiltmeter.making.unrecorded_work import UnrecordedWork
 from tiltmeter.progress.progress import Progress, ReportProgress, ignore_progress
 from tiltmeter.translators import PartialTranslator, ProtectingTranslator, Translator
-from tiltmeter.translators.batch_translation import list_pending, translate_all
+from tiltmeter.translators.batch_translation import list_untranslated_texts, translate_texts
 from tiltmeter.translators.cost import require_consent
 from tiltmeter.translators.translation_store import TranslationStore
 from tiltmeter.translators.word_alignment import Eflomal
@@ -84,14 +84,14 @@ def estimate_volume(
 
     A context with a blank counts once, although it may be sent several times, with different placeholders.
     """
-    entries = project.store.items("source") if entries is None else entries
+    entries = project.store.list_items("source") if entries is None else entries
     form = get_form(project.settings.form)
     texts: dict[str, set[str]] = {}
     for wanted in _list_texts(project, entries):
         kind = "filled context" if wanted.role == "filled" else str(form.text_kind(wanted.field))
         texts.setdefault(kind, set()).add(wanted.text)
     with TranslationStore(get_cache_folder() / "translations.sqlite") as cache:
-        new = _list_pending(project, translator, entries, cache)
+        new = _list_pending_texts(project, translator, entries, cache)
     return TranslationVolume(
         texts=Counter({kind: len(entries) for kind, entries in texts.items()}),
         characters=Counter({kind: sum(map(len, entries)) for kind, entries in texts.items()}),
@@ -102,8 +102,8 @@ def estimate_volume(
 
 def select_untranslated(project: Project, *, part: str | None = None, limit: int | None = None) -> list[ProjectItem]:
     """Return the untranslated items of one part (None: of all parts); `limit` is the maximum number of items."""
-    entries = project.store.items("source")
-    if part is not None and part not in (parts := {entry.part for entry in project.store.items(dropped=None)}):
+    entries = project.store.list_items("source")
+    if part is not None and part not in (parts := {entry.part for entry in project.store.list_items(dropped=None)}):
         raise UsageError(f"The project has no part {part!r}; it has {', '.join(sorted(parts))}.")
     return [entry for entry in entries if part in (None, entry.part)][:limit]
 
@@ -144,7 +144,7 @@ def _translate_items(
     entries = select_untranslated(project, part=part, limit=limit)
     summary = TranslationSummary()
     with TranslationStore(get_cache_folder() / "translations.sqlite") as cache:
-        new = _list_pending(project, translator, entries, cache)
+        new = _list_pending_texts(project, translator, entries, cache)
         require_consent(yes, translator, {language: new})
         work = _WorkCount(project, translator.name, new, summary, began)
         report(Progress(0, len(entries)))
@@ -156,8 +156,8 @@ def _translate_items(
         _restore_by_alignment(project, aligner, summary)
     summary.seconds = time.monotonic() - began
     # Record the step also if no item was left to translate: an earlier run may have been interrupted before recording.
-    if entries or work.earlier.items or not any(record.step == _STEP for record in project.store.steps()):
-        complete_step(project, _STEP, work.sum_unrecorded().facts())
+    if entries or work.earlier.items or not any(record.step == _STEP for record in project.store.list_steps()):
+        complete_step(project, _STEP, work.sum_unrecorded_work().build_step_facts())
     return summary
 
 
@@ -170,18 +170,18 @@ class _WorkCount:
         self.project, self.system, self.summary, self.began = project, system, summary, began
         self.earlier = UnrecordedWork.load(project.store)
         if self.earlier.items and self.earlier.system != system:
-            complete_step(project, _STEP, self.earlier.facts())
+            complete_step(project, _STEP, self.earlier.build_step_facts())
             self.earlier = UnrecordedWork()
-        done = [entry for entry in project.store.items(dropped=None) if entry.stage != "source"]
+        done = [entry for entry in project.store.list_items(dropped=None) if entry.stage != "source"]
         self._counted = {wanted.text for wanted in _list_texts(project, done)} if self.earlier.items else set[str]()
         self._new = set(new)
         self._first = select_placeholders(project.settings.system, project.settings.placeholders)[0]
         self.characters = self.sent = 0
 
-    def add(self, wanted: Iterable[TextToTranslate]) -> None:
+    def add_texts(self, wanted: Iterable[TextToTranslate]) -> None:
         """Add the texts of a batch to the count; a text that occurs several times counts once."""
         for one in wanted:
-            sent = self._first.put(one.text) if one.has_blank else one.text
+            sent = self._first.insert_into(one.text) if one.has_blank else one.text
             if sent in self._new:
                 self._new.remove(sent)
                 self.sent += len(sent)
@@ -189,7 +189,7 @@ class _WorkCount:
                 self._counted.add(one.text)
                 self.characters += len(one.text)
 
-    def sum_unrecorded(self) -> UnrecordedWork:
+    def sum_unrecorded_work(self) -> UnrecordedWork:
         """Return the work of this run and of interrupted runs, which is not recorded in a completed step yet."""
         earlier, summary = self.earlier, self.summary
         return UnrecordedWork(
@@ -207,24 +207,25 @@ def _list_texts(project: Project, entries: Iterable[ProjectItem]) -> Iterator[Te
         yield from project.maker.list_texts_to_translate(project.get_source_item(entry))
 
 
-def _list_pending(
+def _list_pending_texts(
     project: Project, translator: Translator, entries: Sequence[ProjectItem], cache: TranslationStore
 ) -> list[str]:
     """Return the texts to send, whose translation is not cached; BLANK is replaced by the first placeholder."""
     first = select_placeholders(project.settings.system, project.settings.placeholders)[0]
     wanted = list(_list_texts(project, entries))
     plain = [entry.text for entry in wanted if not entry.has_blank]
-    blanked = [first.put(entry.text) for entry in wanted if entry.has_blank]
+    blanked = [first.insert_into(entry.text) for entry in wanted if entry.has_blank]
     language = project.settings.language
     return [
-        *_select_known(translator, list_pending(translator, plain, language, cache)),
-        *_select_known(
-            translator, list_pending(_protect_placeholder(translator, first, language), blanked, language, cache)
+        *_select_stored_translations(translator, list_untranslated_texts(translator, plain, language, cache)),
+        *_select_stored_translations(
+            translator,
+            list_untranslated_texts(_protect_placeholder(translator, first, language), blanked, language, cache),
         ),
     ]
 
 
-def _select_known(translator: Translator, texts: Iterable[str]) -> list[str]:
+def _select_stored_translations(translator: Translator, texts: Iterable[str]) -> list[str]:
     texts = list(texts)
     unknown = set(translator.list_untranslatable(texts)) if isinstance(translator, PartialTranslator) else set()
     return [text for text in texts if text not in unknown]
@@ -249,19 +250,21 @@ def _translate_batch(
 ) -> None:
     language = project.settings.language
     wanted = {entry.id: project.maker.list_texts_to_translate(project.get_source_item(entry)) for entry in batch}
-    plain = _select_known(translator, (text.text for texts in wanted.values() for text in texts if not text.has_blank))
-    translations = translate_all(translator, plain, language, cache)
+    plain = _select_stored_translations(
+        translator, (text.text for texts in wanted.values() for text in texts if not text.has_blank)
+    )
+    translations = translate_texts(translator, plain, language, cache)
     contexts = dict.fromkeys(text.text for texts in wanted.values() for text in texts if text.has_blank)
     blanked = _translate_contexts(project, translator, list(contexts), cache)
     with project.store.begin_transaction():
         for entry in batch:
             # Items that were corrected or dropped since the step began are skipped.
-            if project.store.item(entry.id).version == entry.version:
+            if project.store.get_item(entry.id).version == entry.version:
                 _write_translations(
                     project, translator.name, entry, wanted[entry.id], translations, blanked, work.summary
                 )
-        work.add(text for texts in wanted.values() for text in texts)
-        work.sum_unrecorded().save(project.store)
+        work.add_texts(text for texts in wanted.values() for text in texts)
+        work.sum_unrecorded_work().save(project.store)
 
 
 def _translate_contexts(
@@ -277,9 +280,9 @@ def _translate_contexts(
         open_contexts = [
             context for context, blanked in state.items() if blanked.best is None or blanked.best.outcome not in SURE
         ]
-        sent = {context: placeholder.put(context) for context in open_contexts}
+        sent = {context: placeholder.insert_into(context) for context in open_contexts}
         protecting = _protect_placeholder(translator, placeholder, language)
-        received = translate_all(protecting, _select_known(translator, sent.values()), language, cache)
+        received = translate_texts(protecting, _select_stored_translations(translator, sent.values()), language, cache)
         for context in open_contexts:
             if sent[context] in received:
                 state[context] = _add_attempt(state[context], placeholder, received[sent[context]])
@@ -291,7 +294,7 @@ def _add_attempt(blanked: _BlankedContext, placeholder: Placeholder, translation
 
     If two translations are equally good, the earlier one is the best.
     """
-    found = placeholder.find(translation, blanked.text.count(BLANK))
+    found = placeholder.find_in_translation(translation, blanked.text.count(BLANK))
     if found.outcome == "attached" and re.search(rf"\w{BLANK}|{BLANK}\w", blanked.text):
         # Letters are attached to the blank in the source text too, so this is not a fault of the translation.
         found = PlaceholderMatch(found.text, "kept")
@@ -385,12 +388,12 @@ def _settle_context(
 
 def _restore_by_alignment(project: Project, aligner: Eflomal, summary: TranslationSummary) -> None:
     store = project.store
-    lost = [stored.finding for stored in store.findings(kinds=("open",)) if stored.finding.rule == NOT_RESTORED]
+    lost = [stored.finding for stored in store.list_findings(kinds=("open",)) if stored.finding.rule == NOT_RESTORED]
     if not lost:
         return
-    drafts = {draft.item: draft for draft in project.drafts(project.store.items())}
+    drafts = {draft.item: draft for draft in project.build_drafts(project.store.list_items())}
     pairs = [(draft.fill_source(word), text) for draft in drafts.values() for word, text in draft.filled.items()]
-    locate = build_locator(aligner.align(pairs), pairs)
+    locate = build_word_locator(aligner.align_pairs(pairs), pairs)
     for finding in lost:
         draft = drafts[finding.item]
         sources = {word: draft.fill_source(word) for word in draft.filled}

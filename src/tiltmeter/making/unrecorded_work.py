@@ -26,18 +26,18 @@ class UnrecordedWork:
     @classmethod
     def load(cls, store: ProjectStore) -> "UnrecordedWork":
         """Return the saved work of interrupted steps; empty if every earlier step was completed."""
-        return cls(**json.loads(store.get_remembered().get(_NAME) or "{}"))
+        return cls(**json.loads(store.get_stored_values().get(_NAME) or "{}"))
 
     def save(self, store: ProjectStore) -> None:
         """Save the work in the project; call this method in the transaction that stores the translations."""
-        store.remember({_NAME: json.dumps(asdict(self), ensure_ascii=False)})
+        store.store_values({_NAME: json.dumps(asdict(self), ensure_ascii=False)})
 
     @staticmethod
     def clear(store: ProjectStore) -> None:
         """Delete the saved work; call this method in the transaction that stores the record of the completed step."""
-        if store.get_remembered().get(_NAME):
-            store.remember({_NAME: ""})
+        if store.get_stored_values().get(_NAME):
+            store.store_values({_NAME: ""})
 
-    def facts(self) -> dict[str, Any]:
+    def build_step_facts(self) -> dict[str, Any]:
         """Return the work as facts for the record of a completed step."""
         return {**asdict(self), "seconds": round(self.seconds, 1)}

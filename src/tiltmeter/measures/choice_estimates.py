@@ -28,12 +28,12 @@ def estimate_position_effect(places: Floats, factors: Factors | None) -> tuple[f
     number = places.shape[1]
     even = 100.0 / number
 
-    def scaled(share: float) -> float:
+    def scale_share(share: float) -> float:
         return max(0.0, float((share - even) / (100.0 - even) * 100.0))
 
     estimate = Share.from_values(100.0 * places[:, int(np.argmax(places.mean(axis=0)))], factors)
     low, high = estimate.interval(1 - (1 - LEVEL) * 2 / number)
-    return scaled(estimate.value), (scaled(low), scaled(high))
+    return scale_share(estimate.value), (scale_share(low), scale_share(high))
 
 
 def estimate_fixed_gap(

@@ -103,12 +103,12 @@ class _ItemChoices(RecordKey):
     roles: pd.DataFrame
     labels: pd.DataFrame
 
-    def where(self, mask: NDArray[np.bool_]) -> "_ItemChoices":
+    def select_rows(self, mask: NDArray[np.bool_]) -> "_ItemChoices":
         return replace(self, roles=self.roles[mask], labels=self.labels[mask])
 
-    def factors(self, mask: NDArray[np.bool_]) -> Factors | None:
+    def select_factors(self, mask: NDArray[np.bool_]) -> Factors | None:
         factors = read_factors(self.labels, FACTORS)
-        return None if factors is None else factors.where(mask)
+        return None if factors is None else factors.select_rows(mask)
 
     def get_share(self, prefix: str, *roles: str) -> Floats:
         """Return the share of the answers to each item that choose an option with one of these roles."""
@@ -131,13 +131,15 @@ def measure(
     require_finite_scores(scores)
     records: list[Record] = []
     for portion in _group_by_portion(scores):
-        records += _Group(portion, "all", "all", dict(margins or {}), intervals).records()
+        records += _Group(portion, "all", "all", dict(margins or {}), intervals).build_records()
         for view in _VIEWS:
             if view in portion.labels:
                 values = portion.labels[view].to_numpy(dtype=object)
                 for value in sorted(set(values.tolist())):
-                    group = _Group(portion.where(values == value), view, str(value), dict(margins or {}), intervals)
-                    records += group.records()
+                    group = _Group(
+                        portion.select_rows(values == value), view, str(value), dict(margins or {}), intervals
+                    )
+                    records += group.build_records()
         if MASCULINE_PREFERENCE in portion.roles and "stereotype" in portion.labels:
             records += _build_stereotype_records(portion, intervals)
     return records
@@ -153,11 +155,11 @@ def _build_stereotype_records(portion: _ItemChoices, intervals: bool) -> Iterato
     stereotypes = StereotypeTable.from_scores(portion.labels)
     numbers = portion.labels["stereotype"].to_numpy(dtype=int)
     for number in sorted(set(numbers.tolist())):
-        group = _Group(portion.where(numbers == number), "stereotype", str(number), {}, intervals)
+        group = _Group(portion.select_rows(numbers == number), "stereotype", str(number), {}, intervals)
         for record in group.build_preference_records(MASCULINE, "", MASCULINE_PREFERENCE):
-            yield replace(record, label=stereotypes.label(number))
+            yield replace(record, label=stereotypes.get_label(number))
     for name in list_sub_stereotypes(portion.labels):
-        items = portion.where(portion.labels["sub_stereotype"].eq(name).to_numpy(dtype=bool))
+        items = portion.select_rows(portion.labels["sub_stereotype"].eq(name).to_numpy(dtype=bool))
         group = _Group(items, "sub_stereotype", name, {}, intervals)
         yield from group.build_preference_records(MASCULINE, "", MASCULINE_PREFERENCE)
 
@@ -172,7 +174,7 @@ class _Group:
     margins: Mapping[str, float]
     intervals: bool
 
-    def records(self) -> Iterator[Record]:
+    def build_records(self) -> Iterator[Record]:
         """Yield all records of the group."""
         yield from self.build_preference_records(CHOSEN, "", PREFERENCE)
         if self.view == "all":
@@ -184,15 +186,15 @@ class _Group:
             if self.view == "target" and outcome != "refusal":
                 continue  # the other outcomes are omitted: verdicts do not need them, and there are hundreds of targets
             prefix = NEUTRAL_OFFERED if outcome == "neutral" else ""
-            yield from self.share(measure, f"{prefix}{SHARE}{outcome}")
+            yield from self.build_share_record(measure, f"{prefix}{SHARE}{outcome}")
         yield from self.build_coverage_records(COVERAGE, "")
         yield from self.build_position_records(POSITION, "")
         yield from self.build_order_records()
-        yield from self.share(BETWEEN_ORDERS, SAME_IN_ORDERS)
-        yield from self.share(SIDES_AGREE, SAME_SIDE)
-        yield from self.share(BETWEEN_WORDINGS, SAME_IN_WORDINGS)
-        yield self._record(GUESSING, 100.0 / len(self._places("")), len(self.items.roles))
-        if self._places(NEUTRAL_OFFERED):
+        yield from self.build_share_record(BETWEEN_ORDERS, SAME_IN_ORDERS)
+        yield from self.build_share_record(SIDES_AGREE, SAME_SIDE)
+        yield from self.build_share_record(BETWEEN_WORDINGS, SAME_IN_WORDINGS)
+        yield self._build_record(GUESSING, 100.0 / len(self._get_option_places("")), len(self.items.roles))
+        if self._get_option_places(NEUTRAL_OFFERED):
             yield from self._build_neutral_records()
 
     def _build_neutral_records(self) -> Iterator[Record]:
@@ -201,10 +203,10 @@ class _Group:
             yield from self.build_gap_records(WITH_NEUTRAL[GAP], NEUTRAL_OFFERED)
         yield from self.build_sense_records(WITH_NEUTRAL[SENSE], NEUTRAL_OFFERED)
         yield from self.build_coverage_records(WITH_NEUTRAL[COVERAGE], NEUTRAL_OFFERED)
-        yield from self.share(WITH_NEUTRAL[OUTCOMES["refusal"]], NEUTRAL_OFFERED + REFUSED)
+        yield from self.build_share_record(WITH_NEUTRAL[OUTCOMES["refusal"]], NEUTRAL_OFFERED + REFUSED)
         yield from self.build_position_records(WITH_NEUTRAL[POSITION], NEUTRAL_OFFERED)
 
-    def share(self, measure: Measure, role: str) -> Iterator[Record]:
+    def build_share_record(self, measure: Measure, role: str) -> Iterator[Record]:
         """Yield the record of the mean score of a role, as a percentage, over the items that have this role."""
         if role in self.items.roles:
             yield from self._build_share_records(measure, 100.0 * self.items.roles[role].to_numpy(dtype=float))
@@ -239,7 +241,7 @@ class _Group:
 
     def build_position_records(self, measure: Measure, prefix: str) -> Iterator[Record]:
         """Yield the record of the position effect, from the items with at least one choice."""
-        places = self.items.roles[self._places(prefix)].to_numpy(dtype=float)
+        places = self.items.roles[self._get_option_places(prefix)].to_numpy(dtype=float)
         chosen = places.sum(axis=1)
         yield from self._build_effect_records(
             measure, places / np.where(chosen > 0, chosen, 1.0)[:, np.newaxis], chosen > 0
@@ -253,8 +255,8 @@ class _Group:
 
     def _build_effect_records(self, measure: Measure, places: Floats, kept: NDArray[np.bool_]) -> Iterator[Record]:
         if kept.any():
-            value, ends = estimate_position_effect(places[kept], self._factors(kept))
-            yield self._record(measure, value, int(kept.sum()), ends=ends if self.intervals else None)
+            value, ends = estimate_position_effect(places[kept], self._select_factors(kept))
+            yield self._build_record(measure, value, int(kept.sum()), ends=ends if self.intervals else None)
 
     def build_gap_records(self, measure: Measure, prefix: str) -> Iterator[Record]:
         """Yield the records of the masculine choice gap: stereotypes about men minus stereotypes about women.
@@ -275,7 +277,7 @@ class _Group:
         lowest, highest, missing = self._fill_preference(prefix, MASCULINE_PREFERENCE)
         is_male = weigh_by_stereotype(strata, sides) > 0
         cases = (given, np.where(is_male, lowest, highest), np.where(is_male, highest, lowest))
-        fixed = partial(_estimate_fixed_gap, self._factors(np.ones(len(given), dtype=np.bool_)))
+        fixed = partial(_estimate_fixed_gap, self._select_factors(np.ones(len(given), dtype=np.bool_)))
         estimators: list[tuple[Measure, _GapEstimator]] = [(measure, fixed)]
         if measure is GAP:
             estimators.append((GAP_LIKE, _estimate_random_gap))
@@ -296,44 +298,46 @@ class _Group:
             return
         men, women = (float(weights.clip(0) @ refused), float((-weights).clip(0) @ refused))
         estimate = estimate_fixed_gap(refused, strata, sides)
-        yield from GENDER_REFUSALS.records(self.items, estimate, (men, women), len(refused), intervals=self.intervals)
+        yield from GENDER_REFUSALS.build_records(
+            self.items, estimate, (men, women), len(refused), intervals=self.intervals
+        )
 
     def _build_share_records(self, measure: Measure, values: Floats, filled: _Filled | None = None) -> Iterator[Record]:
         """Yield the record of the mean of item values; `filled` has each item's lowest and highest possible value."""
         kept = np.isfinite(values)
         if not kept.any():
             return
-        estimate: Estimate = Share.from_values(values[kept], self._factors(kept))
+        estimate: Estimate = Share.from_values(values[kept], self._select_factors(kept))
         if filled is not None and (missing := filled[2]).any():
             used = np.isfinite(filled[0])
-            lowest, highest = (Share.from_values(case[used], self._factors(used)) for case in filled[:2])
+            lowest, highest = (Share.from_values(case[used], self._select_factors(used)) for case in filled[:2])
             estimate = PartialEstimate(estimate, lowest, highest, float(missing[used].mean()))
         yield self._build_estimate_record(measure, estimate, int(kept.sum()), tested=measure is CHOSEN)
 
     def _build_estimate_record(self, measure: Measure, estimate: Estimate, n: int, *, tested: bool) -> Record:
         if not self.intervals:
-            return self._record(measure, estimate.value, n)
+            return self._build_record(measure, estimate.value, n)
         margin = self.margins.get(GAP.name if measure is GAP_LIKE else measure.name)
         part = self.items.part
         return build_estimate_record(
             self.items, part, self.view, self.name, measure, estimate, n, margin, tested=tested
         )
 
-    def _record(self, measure: Measure, value: float, n: int, *, ends: Interval | None = None) -> Record:
+    def _build_record(self, measure: Measure, value: float, n: int, *, ends: Interval | None = None) -> Record:
         return build_record(self.items, self.items.part, self.view, self.name, measure, value, n, ends=ends)
 
-    def _factors(self, mask: NDArray[np.bool_]) -> Factors | None:
-        factors = self.items.factors(mask)
-        return factors.without("target") if factors is not None and self.view == "target" else factors
+    def _select_factors(self, mask: NDArray[np.bool_]) -> Factors | None:
+        factors = self.items.select_factors(mask)
+        return factors.drop_factors("target") if factors is not None and self.view == "target" else factors
 
-    def _places(self, prefix: str) -> list[str]:
+    def _get_option_places(self, prefix: str) -> list[str]:
         return [role for role in map(str, self.items.roles) if role.startswith(f"{prefix}{PLACE}")]
 
 
 def _estimate_fixed_gap(
     factors: Factors | None, values: Floats, kept: NDArray[np.bool_], strata: Labels, sides: Labels | None
 ) -> Estimate:
-    own = None if factors is None else factors.where(kept)
+    own = None if factors is None else factors.select_rows(kept)
     return estimate_fixed_gap(values[kept], strata[kept], None if sides is None else sides[kept], own)
 
 

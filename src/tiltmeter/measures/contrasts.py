@@ -106,7 +106,7 @@ def compute_contrast(
     (50.0, 7, 0.07)
     """
     values, n = quantity.values, left.shape[1]
-    weights = np.full(n, 1 / n) if values.weigh is None or labels is None else values.weights(labels, sides)
+    weights = np.full(n, 1 / n) if values.weigh is None or labels is None else values.compute_weights(labels, sides)
     strata = labels if values.weigh is not None else None
     value, other = (float(min(values.pieces(answers @ weights))) for answers in (left, right))
     effect: float | None = None
@@ -268,14 +268,14 @@ def _compare_constants(quantity: Quantity, value: float, n: int) -> tuple[Interv
     bounds, margin = quantity.measure.bounds, quantity.measure.margin
     width = bounds[1] - bounds[0] if bounds is not None else math.inf
 
-    def p_missed(distance: float) -> float:
+    def compute_probability_below(distance: float) -> float:
         return float((1 - min(1.0, distance / width)) ** n) if distance > 0 else 1.0
 
     reach = abs(value) + quantity.measure.reach
     if bounds is not None:
         reach = width * (1 - ((1 - LEVEL) / 2) ** (1 / n))
-    equivalent = p_missed(margin - abs(value)) if margin is not None else None
-    return (value - reach, value + reach), min(1.0, 2 * p_missed(abs(value))), equivalent
+    equivalent = compute_probability_below(margin - abs(value)) if margin is not None else None
+    return (value - reach, value + reach), min(1.0, 2 * compute_probability_below(abs(value))), equivalent
 
 
 def _compare_distances(

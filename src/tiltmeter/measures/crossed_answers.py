@@ -122,6 +122,6 @@ class CrossedAnswers:
         return Mean(mean.value, mean.standard_error)  # without the correction for skewness, which is not linear
 
     def average_languages(self) -> Floats:
-        """Return the coefficients of the language means: a row for each language and a column for each cell."""
+        """Return the weight of each cell in the mean of each language (rows: languages; columns: cells)."""
         rows = [(self.languages == language).astype(np.float64) for language in self.language_names]
         return np.array([row / row.sum() for row in rows])

@@ -142,12 +142,12 @@ class Share:
         if not self._known_size:
             tail = float(ndtr(max(_LOWEST_Z, float(stdtrit(self.standard_error.df, tail)))))
 
-        def lower_end(share: float) -> float:
+        def find_lower_end(share: float) -> float:
             if share <= 0:
                 return 0.0
             return _find_root(lambda null: compute_mid_p(share * size, size, null) - tail, 0.0, 1.0)
 
-        return self.maximum * lower_end(share), self.maximum * (1 - lower_end(1 - share))
+        return self.maximum * find_lower_end(share), self.maximum * (1 - find_lower_end(1 - share))
 
 
 def compute_mid_p(count: float, size: float, share: float) -> float:
@@ -325,17 +325,17 @@ class WeightedShares:
         return self._compute_upper_tail(null, end)
 
     def _compute_upper_tail(self, null: float, end: int) -> float:
-        def gap(z: float) -> float:
-            return self._ends(z)[end] - null
+        def compute_gap(z: float) -> float:
+            return self._compute_ends(z)[end] - null
 
-        first = gap(0.0)
+        first = compute_gap(0.0)
         if first == 0:
             return 0.5
-        if math.copysign(1, gap(40.0)) == math.copysign(1, first):
+        if math.copysign(1, compute_gap(40.0)) == math.copysign(1, first):
             return 0.0
-        return float(ndtr(-_find_root(gap, 0.0, 40.0)))
+        return float(ndtr(-_find_root(compute_gap, 0.0, 40.0)))
 
-    def _ends(self, z: float) -> Interval:
+    def _compute_ends(self, z: float) -> Interval:
         sizes = np.maximum(1.0, self.sizes - 1)
         shares = self.counts / self.sizes
         centre = (shares + z**2 / (2 * sizes)) / (1 + z**2 / sizes)
@@ -350,7 +350,7 @@ class WeightedShares:
 
     def interval(self, level: float = LEVEL) -> Interval:
         """Return the interval with this confidence level."""
-        return self._ends(float(ndtri((1 + level) / 2)))
+        return self._compute_ends(float(ndtri((1 + level) / 2)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -439,14 +439,14 @@ class PairedMean:
         differing = self.maximum * (self.ups + self.downs) / self.n
         tail, size = (1 - level) / 2, self._size
 
-        def lower_end(ups: float) -> float:
+        def find_lower_end(ups: float) -> float:
             if not ups:
                 return -differing
             share = ups / (self.ups + self.downs)
             end = _find_root(lambda null: compute_mid_p(share * size, size, null) - tail, 0.0, 1.0)
             return differing * (2 * end - 1)
 
-        return min(low, lower_end(self.ups)), max(high, -lower_end(self.downs))
+        return min(low, find_lower_end(self.ups)), max(high, -find_lower_end(self.downs))
 
 
 @dataclass(frozen=True, slots=True)
@@ -520,10 +520,10 @@ def compute_detectable_effect(estimate: Estimate, alpha: float, power: float = P
             float(ndtri(p) if error.clusters is None else stdtrit(error.df, p)) for p in (1 - alpha / 2, power)
         )
 
-        def short_of(effect: float) -> float:
+        def compute_power_gap(effect: float) -> float:
             return alarm * 0.5 + miss * math.sqrt(0.25 - effect**2) - effect * math.sqrt(size)
 
-        return estimate.maximum * (_find_root(short_of, 0.0, 0.5) if short_of(0.5) < 0 else 0.5)
+        return estimate.maximum * (_find_root(compute_power_gap, 0.0, 0.5) if compute_power_gap(0.5) < 0 else 0.5)
     if isinstance(estimate, WeightedShares) or (isinstance(estimate, PairedMean) and not error.value):
         # If all items have the same value, the standard error is 0, so the width of the interval is used instead.
         low, high = estimate.interval(1 - alpha)

@@ -58,51 +58,53 @@ class Factors:
     @classmethod
     def from_labels(cls, labels: Mapping[str, Labels]) -> "Factors":
         """Build factors from the labels of items."""
-        return cls(labels, {name: _encode(values) for name, values in labels.items()})
+        return cls(labels, {name: _encode_labels(values) for name, values in labels.items()})
 
-    def where(self, rows: NDArray[np.bool_] | Codes) -> "Factors":
+    def select_rows(self, rows: NDArray[np.bool_] | Codes) -> "Factors":
         """Return the factors of the items that a mask or indexes select."""
         return Factors(
             {name: labels[rows] for name, labels in self.labels.items()},
-            {name: _number(codes[rows]) for name, codes in self.codes.items()},
+            {name: _number_labels(codes[rows]) for name, codes in self.codes.items()},
         )
 
     def are_shared(self) -> bool:
         """Tell whether at least two items are in the same cluster of a factor."""
         return any(codes.max(initial=-1) + 1 < len(codes) for codes in self.codes.values())
 
-    def without(self, *dropped: str) -> "Factors | None":
+    def drop_factors(self, *dropped: str) -> "Factors | None":
         """Return the factors except those with the names `dropped`; None if no factor remains."""
         labels = {name: labels for name, labels in self.labels.items() if name not in dropped}
         codes = {name: self.codes[name] for name in labels}
         return Factors(labels, codes) if labels else None
 
-    def join(self, other: "Factors") -> "Factors":
+    def join_groups(self, other: "Factors") -> "Factors":
         """Return the factors of two groups of items together; items with the same label are one cluster.
 
         If a group of items lacks a factor of the other group, its items have no label of this factor.
         """
         names = dict.fromkeys((*self.labels, *other.labels))
-        return Factors.from_labels({name: np.concatenate([self._list(name), other._list(name)]) for name in names})
+        return Factors.from_labels(
+            {name: np.concatenate([self._get_codes(name), other._get_codes(name)]) for name in names}
+        )
 
-    def _list(self, name: str) -> Labels:
+    def _get_codes(self, name: str) -> Labels:
         n = len(next(iter(self.labels.values())))
         return self.labels.get(name, np.full(n, None, dtype=object))
 
 
-def _number(labels: NDArray[Any]) -> Codes:
+def _number_labels(labels: NDArray[Any]) -> Codes:
     """Return an index for each label: 0 for the first label and its repetitions, and so on; -1 for None."""
     return np.asarray(pd.factorize(labels)[0], dtype=np.intp)
 
 
-def list_generalised(names: Iterable[str]) -> list[str]:
+def list_generalised_factors(names: Iterable[str]) -> list[str]:
     """Return the names of the factors that are not fixed (see `fix_factors`)."""
     return [name for name in names if name not in _fixed_columns.get()]
 
 
 def build_factors(columns: Mapping[str, Labels], names: Iterable[str]) -> Factors | None:
     """Return the factors with these names that have more than one label and are not fixed; None if there is none."""
-    known = [name for name in list_generalised(names) if name in columns]
+    known = [name for name in list_generalised_factors(names) if name in columns]
     used = {name: columns[name] for name in known if _has_several_labels(columns[name])}
     return Factors.from_labels(used) if used else None
 
@@ -113,11 +115,11 @@ def read_factors(rows: pd.DataFrame, names: Iterable[str]) -> Factors | None:
     return build_factors(columns, columns)
 
 
-def _encode(labels: Labels) -> Codes:
+def _encode_labels(labels: Labels) -> Codes:
     """Return the index of each item's cluster; items without a label have indexes of their own."""
     known = labels.copy()
     known[_are_missing(labels)] = None
-    codes = _number(known)
+    codes = _number_labels(known)
     alone = codes < 0
     codes[alone] = codes.max(initial=-1) + 1 + np.arange(int(alone.sum()))
     return codes

@@ -106,7 +106,7 @@ NEEDS_COLUMNS: tuple[str, ...] = ("gender",)
 class _Sources(RecordKey):
     """One translation system on one part of MT-GenEval in one language."""
 
-    def records(self, rows: pd.DataFrame, margin: float | None, *, intervals: bool) -> Iterator[Record]:
+    def build_records(self, rows: pd.DataFrame, margin: float | None, *, intervals: bool) -> Iterator[Record]:
         """Yield the records; `rows` has a row per item, with item, correct, matched, gender and perhaps pair."""
         genders = {gender: rows[rows["gender"] == gender] for gender in (MASCULINE, FEMININE)}
         pairs = _build_pairs(rows)
@@ -147,7 +147,7 @@ def measure(
         if bad.any():
             row = table[bad].iloc[0]
             raise DataError(f"The scores of {key.model} for item {row['item']} must be 0 or 1.")
-        records += _Sources(*key.names).records(table, margin, intervals=intervals)
+        records += _Sources(*key.names).build_records(table, margin, intervals=intervals)
     return records
 
 

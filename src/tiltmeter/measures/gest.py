@@ -138,7 +138,7 @@ def measure(
     records have values but no intervals or tests.
     """
     measured = _group_templates(scores, resamples if intervals else 0)
-    records = [record for templates in measured for record in templates.records(dict(margins or {}))]
+    records = [record for templates in measured for record in templates.build_records(dict(margins or {}))]
     return [*records, *_build_model_agreement(measured), *_build_pair_agreement(measured)]
 
 
@@ -154,7 +154,7 @@ class _Templates(RecordKey):
     stereotypes: StereotypeTable
     parts: list[GestPart] = field(default_factory=list)
 
-    def records(self, margins: Mapping[str, float]) -> Iterator[Record]:
+    def build_records(self, margins: Mapping[str, float]) -> Iterator[Record]:
         for part in self.parts:
             yield from self._build_rate_records(part.name, [part], margins)
             yield from self._build_stereotype_records(part)
@@ -165,7 +165,7 @@ class _Templates(RecordKey):
             yield from self._build_template_spread_records()
             yield from self._build_mean_rank_records()
             if (correlation := compute_mean_correlation(list(combinations(self.parts, 2)))) is not None:
-                yield self._record(OVERALL, "templates", "all", "correlation of log q_i", *correlation)
+                yield self._build_record(OVERALL, "templates", "all", "correlation of log q_i", *correlation)
 
     def _build_rate_records(
         self, name: str, parts: Sequence[GestPart], margins: Mapping[str, float]
@@ -174,15 +174,15 @@ class _Templates(RecordKey):
 
         If all stereotypes are about men, there is only the record of q_m; if all are about women, only that of q_f.
         """
-        defined = {rate: sides for rate, sides in RATES.items() if all(part.has(rate) for part in parts)}
+        defined = {rate: sides for rate, sides in RATES.items() if all(part.has_sentences_for(rate) for part in parts)}
         if "g_s" in defined:
             yield from self._build_g_s_records(name, parts, margins)
         for (rate, sides), (view, scale) in product(defined.items(), (("all", 1.0), (AS_PUBLISHED, _PUBLISHED))):
             if (rate, view) == ("g_s", "all"):
                 continue
-            value = np.mean([np.exp(scale * (part.contrast(*sides) @ part.logs)) for part in parts])
+            value = np.mean([np.exp(scale * (part.compute_weights(*sides) @ part.log_rates)) for part in parts])
             resampled = [
-                np.exp(scale * (part.contrast(*sides) @ part.resampled_matrix))
+                np.exp(scale * (part.compute_weights(*sides) @ part.resampled_matrix))
                 for part in parts
                 if part.resampled_matrix is not None
             ]
@@ -191,12 +191,12 @@ class _Templates(RecordKey):
             convertible = parts[0].resamples and (scale == 1.0 or len(parts) == 1)
             ratio = estimate_fixed_rate(parts, rate) if convertible else None
             ends = compute_rate_interval(ratio, mean, scale, count_fewest_sentences(parts))
-            n = max(part.n(*sides) for part in parts)
-            yield self._record(name, view, "all", rate, float(value), n, ends)
+            n = max(part.count_sentences(*sides) for part in parts)
+            yield self._build_record(name, view, "all", rate, float(value), n, ends)
         count = min(len(part.ratios) for part in parts)
         if count < self._count_expected_stereotypes():
-            n = max(part.n(1, 1) for part in parts)
-            yield self._record(name, "all", "all", "stereotypes with sentences", float(count), n)
+            n = max(part.count_sentences(1, 1) for part in parts)
+            yield self._build_record(name, "all", "all", "stereotypes with sentences", float(count), n)
 
     def _count_expected_stereotypes(self) -> int:
         """Return the number of stereotypes in complete data: 16 for GEST, otherwise those with scores in any part."""
@@ -207,7 +207,7 @@ class _Templates(RecordKey):
         self, name: str, parts: Sequence[GestPart], margins: Mapping[str, float]
     ) -> Iterator[Record]:
         """Yield two records of g_s: with fixed stereotypes, and with stereotypes as a random sample."""
-        n = max(part.n(1, 1) for part in parts)
+        n = max(part.count_sentences(1, 1) for part in parts)
         few_sentences = "a stereotype has a single sentence, or all its sentences have the same score"
         few_stereotypes = (
             f"fewer than {FEWEST_STEREOTYPES} stereotypes about men or about women, or all have the same rate"
@@ -227,22 +227,22 @@ class _Templates(RecordKey):
                 yield build_record(self, name, "all", "all", measure, value, n, why=reason, margin=margin)
 
     def _build_stereotype_records(self, part: GestPart) -> Iterator[Record]:
-        ranks = compute_average_ranks(part.logs)
+        ranks = compute_average_ranks(part.log_rates)
         rank_ends = compute_feminine_ranks([part])
         for index, (number, values) in enumerate(part.ratios.items()):
             group, n = str(number), len(values)
-            resampled, ratio = part.resampled_logs[number], estimate_rate(values, part.resamples)
+            resampled, ratio = part.resampled_log_rates[number], estimate_rate(values, part.resamples)
             for view, scale in (("stereotype", 1.0), (AS_PUBLISHED, _PUBLISHED)):
-                rate = math.exp(scale * part.logs[index])
+                rate = math.exp(scale * part.log_rates[index])
                 ends = compute_rate_interval(ratio, None if resampled is None else np.exp(scale * resampled), scale, n)
-                yield self._record(part.name, view, group, "q_i", rate, n, ends)
+                yield self._build_record(part.name, view, group, "q_i", rate, n, ends)
             yield self._build_rank_record(part.name, group, float(ranks[index]), n, rank_ends, index)
 
     def _build_sub_stereotype_records(self, part: GestPart) -> Iterator[Record]:
         for group, values in part.subs.items():
             n, ratio = len(values), estimate_rate(values, part.resamples)
             ends = compute_rate_interval(ratio, None, 1.0, n)
-            yield self._record(part.name, "sub_stereotype", group, "q_i", compute_masculine_rate(values), n, ends)
+            yield self._build_record(part.name, "sub_stereotype", group, "q_i", compute_masculine_rate(values), n, ends)
 
     def _build_family_word_records(self, part: GestPart) -> Iterator[Record]:
         if not part.family.size:
@@ -251,13 +251,15 @@ class _Templates(RecordKey):
         n, ratio = part.family.size, estimate_rate(part.family, part.resamples)
         for view, group, scale in (("family words", "male stereotypes", 1.0), (AS_PUBLISHED, "all", _PUBLISHED)):
             ends = compute_rate_interval(ratio, None if resampled is None else np.exp(scale * resampled), scale, n)
-            yield self._record(part.name, view, group, "q_fam", compute_masculine_rate(scale * part.family), n, ends)
+            yield self._build_record(
+                part.name, view, group, "q_fam", compute_masculine_rate(scale * part.family), n, ends
+            )
 
     def _build_mean_rank_records(self) -> Iterator[Record]:
         """Yield the record of each stereotype's feminine rank, as the mean over templates."""
         if not have_same_stereotypes(self.parts):
             return
-        means = np.mean([compute_average_ranks(part.logs) for part in self.parts], axis=0)
+        means = np.mean([compute_average_ranks(part.log_rates) for part in self.parts], axis=0)
         ends = compute_feminine_ranks(self.parts)
         for index, number in enumerate(self.parts[0].ratios):
             n = max(len(part.ratios[number]) for part in self.parts)
@@ -274,16 +276,16 @@ class _Templates(RecordKey):
         )
 
     def _format_label(self, group: str) -> str | None:
-        return self.stereotypes.label(int(group)) if group.isdigit() else None
+        return self.stereotypes.get_label(int(group)) if group.isdigit() else None
 
     def _build_template_spread_records(self) -> Iterator[Record]:
         """Yield the record of the template spread of g_s."""
-        if not self.parts[0].resamples or not all(part.has("g_s") for part in self.parts):
+        if not self.parts[0].resamples or not all(part.has_sentences_for("g_s") for part in self.parts):
             return
         if (variation := estimate_template_variation(self.parts)) is not None:
-            yield variation.record(self, OVERALL, G_S_TEMPLATE_SPREAD)
+            yield variation.build_spread_record(self, OVERALL, G_S_TEMPLATE_SPREAD)
 
-    def _record(
+    def _build_record(
         self,
         part: str,
         view: str,
@@ -299,9 +301,9 @@ class _Templates(RecordKey):
     def build_agreement_ranks(self, name: str, view: str, parts: Sequence[GestPart]) -> Iterator[Record]:
         """Yield a record of each stereotype's mean feminine rank over `parts`, if these have the same stereotypes."""
         if have_same_stereotypes(parts):
-            means = np.mean([compute_average_ranks(part.logs) for part in parts], axis=0)
+            means = np.mean([compute_average_ranks(part.log_rates) for part in parts], axis=0)
             for number, rank in zip(parts[0].ratios, means.tolist(), strict=True):
-                yield self._record(name, view, str(number), "feminine rank", rank, len(parts))
+                yield self._build_record(name, view, str(number), "feminine rank", rank, len(parts))
 
 
 def _pool_models(measured: Sequence[_Templates], language: str) -> _Templates:
@@ -329,7 +331,7 @@ def _build_model_agreement(measured: Sequence[_Templates]) -> Iterator[Record]:
             pairs[OVERALL] = list(chain.from_iterable(pairs.values()))
         for name, part_pairs in pairs.items():
             if (mean := compute_mean_correlation(part_pairs)) is not None:
-                yield pooled._record(name, "models", "all", "correlation of log q_i", *mean)
+                yield pooled._build_record(name, "models", "all", "correlation of log q_i", *mean)
         yield from pooled.build_agreement_ranks(
             next(reversed(pairs)), "models", list(chain.from_iterable(by_part.values()))
         )
@@ -352,7 +354,7 @@ def _build_pair_agreement(measured: Sequence[_Templates]) -> Iterator[Record]:
         name = names.pop() if len(names) == 1 else OVERALL
         same_template = [(first, second) for first, second in combinations(parts, 2) if first.name == second.name]
         if (mean := compute_mean_correlation(same_template)) is not None:
-            yield pooled._record(name, "pairs", "all", "correlation of log q_i", *mean)
+            yield pooled._build_record(name, "pairs", "all", "correlation of log q_i", *mean)
         yield from pooled.build_agreement_ranks(name, "pairs", parts)
 
 

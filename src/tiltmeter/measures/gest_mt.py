@@ -80,7 +80,7 @@ from tiltmeter.measures.stereotype_sides import (
 
 ROLE = "speaker_gender"
 MASCULINE, FEMININE = 1.0, 0.0
-# A stereotype with fewer translations with a gender is left out of f_s, f_m, p_m and p_f (see `without_small_groups`).
+# A stereotype with fewer translations with a gender is left out of f_s, f_m, p_m and p_f (see `drop_small_groups`).
 FEWEST = 20
 SHARE = (0.0, 1.0)
 FACTORS = ("idea",)
@@ -253,7 +253,7 @@ def measure(
     only p_i and p_fam have intervals.
     """
     systems = list(_group_by_portion(scores, resamples if intervals else 0))
-    records = [record for system in systems for record in system.records(dict(margins or {}))]
+    records = [record for system in systems for record in system.build_records(dict(margins or {}))]
     return [*records, *_build_mean_rank_records(systems)]
 
 
@@ -262,7 +262,7 @@ def notes(scores: pd.DataFrame) -> list[str]:
     left_out = [
         f"{F_S.name} of {system.model} on {system.benchmark}:{system.language}: {clause}."
         for system in _group_by_portion(scores, 0)
-        if (clause := system.describe_left_out(system.without_small_groups()))
+        if (clause := system.describe_left_out(system.drop_small_groups()))
     ]
     return [*describe_one_sided_data(scores, F_S.name), *left_out]
 
@@ -271,7 +271,7 @@ def notes(scores: pd.DataFrame) -> list[str]:
 class _Group:
     """A group of translations: two arrays with 1 or 0 for "has a gender" and for "is masculine".
 
-    `ideas` are identifiers of the English originals (see `identify_idea`), if they are known.
+    `ideas` are identifiers of the English originals (see `compute_sentence_digest`), if they are known.
     """
 
     gendered: Floats
@@ -289,7 +289,7 @@ class _Group:
         """The number of translations with a gender."""
         return int(self.gendered.sum())
 
-    def fill(self, masculine: bool) -> "_Group":
+    def fill_missing_genders(self, masculine: bool) -> "_Group":
         """Return the group with missing genders replaced by masculine, or by feminine if `masculine` is false."""
         filled = np.where(self.gendered > 0, self.masculine, float(masculine))
         return _Group(np.ones_like(self.gendered), filled, self.ideas)
@@ -299,7 +299,7 @@ class _Group:
         """The fields of a `Record` for the worst cases of translations without a gender; empty if all have a gender."""
         if self.n == len(self.gendered):
             return {}
-        lowest, highest = (self.fill(masculine).rate for masculine in (False, True))
+        lowest, highest = (self.fill_missing_genders(masculine).rate for masculine in (False, True))
         missing = 1 - self.n / len(self.gendered)
         return {
             "missing": missing,
@@ -349,25 +349,25 @@ class _System(RecordKey):
         """For each stereotype: the number of masculine translations, and the number of translations with a gender."""
         return [(group.counts[0], group.n) for group in self.groups.values()]
 
-    def records(self, margins: Mapping[str, float]) -> Iterator[Record]:
+    def build_records(self, margins: Mapping[str, float]) -> Iterator[Record]:
         yield from self._build_rate_records(margins)
         yield self._build_yield_record("all", "all", self.groups)
-        yield from self._build_untold_records()
+        yield from self._build_missing_gender_records()
         yield from self._build_stereotype_records()
         for name, group in self.subs.items():
             ends = group.interval if group.n else None
-            yield self._record("sub_stereotype", name, P_I, group.rate, group.n, ends, **group.bounds)
+            yield self._build_record("sub_stereotype", name, P_I, group.rate, group.n, ends, **group.bounds)
         if self.family.n:
             ends = self.family.interval
             rate, n = self.family.rate, self.family.n
-            yield self._record("family words", "male stereotypes", P_FAM, rate, n, ends, **self.family.bounds)
+            yield self._build_record("family words", "male stereotypes", P_FAM, rate, n, ends, **self.family.bounds)
 
     def _build_rate_records(self, margins: Mapping[str, float]) -> Iterator[Record]:
         """Yield the records of those of f_s, f_m, p_m and p_f that are defined.
 
         Some rates are not defined if a data set, or the sample of --limit, has stereotypes of only one side.
         """
-        used = self.without_small_groups()
+        used = self.drop_small_groups()
         values, margin = used.compute_rates(), margins.get(F_S.name)
         left_out = self.describe_left_out(used)
         for measure, sides in _RATES.items():
@@ -378,10 +378,12 @@ class _System(RecordKey):
             few = f"a stereotype has only {min(sizes)} translations with a gender, and an interval needs {FEWEST}"
             has_interval = min(sizes) >= FEWEST
             estimate, why = (used.estimate_rate(weights), left_out) if has_interval else (None, few)
-            yield self._rate(measure, estimate, value, sum(sizes), margin, why)
+            yield self._build_rate_record(measure, estimate, value, sum(sizes), margin, why)
             if measure is F_S:
                 like = used.estimate_random_f_s(weights)
-                yield self._rate(F_S_LIKE, like, value, sum(sizes), margin, left_out if like else _FEW_STEREOTYPES)
+                yield self._build_rate_record(
+                    F_S_LIKE, like, value, sum(sizes), margin, left_out if like else _FEW_STEREOTYPES
+                )
         if left_out:
             yield from self._build_published_records()
 
@@ -389,13 +391,13 @@ class _System(RecordKey):
         """Yield the records of the rates over all stereotypes ("as published")."""
         n = sum(group.n for group in self.groups.values())
         for name, value in self.compute_rates().items():
-            yield self._record("all", "all", f"{name} as published", value, n)
+            yield self._build_record("all", "all", f"{name} as published", value, n)
 
     def compute_rates(self) -> dict[str, float]:
         """Return those of f_s, f_m, p_m and p_f that are defined, by name."""
         return compute_rates({number: group.rate for number, group in self.groups.items()}, self.stereotypes.about_men)
 
-    def without_small_groups(self) -> "_System":
+    def drop_small_groups(self) -> "_System":
         """Return the system without the stereotypes that have too few translations with a gender for an interval.
 
         If fewer than half of the stereotypes of a side would remain, all stereotypes of this side are kept.
@@ -416,11 +418,11 @@ class _System(RecordKey):
         names = ", ".join(f"{number} (with {self.groups[number].n})" for number in numbers)
         return f"stereotypes with fewer than {FEWEST} translations with a gender are left out: {names}"
 
-    def _rate(
+    def _build_rate_record(
         self, measure: Measure, estimate: Estimate | None, value: float, n: int, margin: float | None, why: str
     ) -> Record:
         if not self.resamples:
-            return self._record("all", "all", measure, value, n)
+            return self._build_record("all", "all", measure, value, n)
         if estimate is None:
             margin = margin or measure.margin if measure.margin is not None else None
             return build_record(self, self.part, "all", "all", measure, value, n, why=why, margin=margin)
@@ -428,33 +430,37 @@ class _System(RecordKey):
         record = build_estimate_record(self, self.part, "all", "all", measure, estimate, n, margin, tested=tested)
         return replace(record, why=why or None)
 
-    def fill(self, weights: Floats, *, rising: bool) -> "_System":
+    def fill_missing_genders(self, weights: Floats, *, rising: bool) -> "_System":
         """Return the system with missing genders replaced by the gender that makes a rate highest.
 
         `weights` are the weights of the stereotypes in the rate. If `rising` is false, the rate is made lowest.
         """
         groups = {
-            number: group.fill((weight > 0) == rising)
+            number: group.fill_missing_genders((weight > 0) == rising)
             for (number, group), weight in zip(self.groups.items(), weights, strict=True)
         }
         return replace(self, groups=groups)
 
     def estimate_rate(self, weights: Floats) -> Estimate | None:
         """Estimate a weighted sum of the p_i, with the worst cases of translations without a gender."""
-        return self._bound(weights, _System._estimate_given_rate)
+        return self._estimate_with_worst_cases(weights, _System._estimate_given_rate)
 
     def estimate_random_f_s(self, weights: Floats) -> Estimate | None:
         """Estimate f_s if stereotypes are a random sample; None if there are too few or all have the same rate."""
-        return self._bound(weights, _System._estimate_given_random_f_s)
+        return self._estimate_with_worst_cases(weights, _System._estimate_given_random_f_s)
 
-    def _bound(self, weights: Floats, estimate: Callable[["_System", Floats], Estimate | None]) -> Estimate | None:
+    def _estimate_with_worst_cases(
+        self, weights: Floats, estimate: Callable[["_System", Floats], Estimate | None]
+    ) -> Estimate | None:
         """Return the result of `estimate`, with its two worst cases if there are translations without a gender."""
         given = estimate(self, weights)
         included = [group for group, weight in zip(self.groups.values(), weights, strict=True) if weight]
         missing = 1 - sum(group.n for group in included) / sum(len(group.gendered) for group in included)
         if given is None or not missing:
             return given
-        lowest, highest = (estimate(self.fill(weights, rising=rising), weights) for rising in (False, True))
+        lowest, highest = (
+            estimate(self.fill_missing_genders(weights, rising=rising), weights) for rising in (False, True)
+        )
         return given if lowest is None or highest is None else PartialEstimate(given, lowest, highest, missing)
 
     def _estimate_given_rate(self, weights: Floats) -> WeightedShares:
@@ -472,7 +478,7 @@ class _System(RecordKey):
         error = compute_random_error(self.rates, self.male)
         return Mean(float(self.rates @ weights), error) if error else None
 
-    def _build_untold_records(self) -> Iterator[Record]:
+    def _build_missing_gender_records(self) -> Iterator[Record]:
         """Yield the records on translations without a gender: stereotypes about men compared with those about women."""
         sizes = np.array([len(group.gendered) for group in self.groups.values()], dtype=np.float64)
         counts = sizes - np.array([group.n for group in self.groups.values()])
@@ -481,27 +487,27 @@ class _System(RecordKey):
         sides = [float(self._compute_weights(*side) @ (100.0 * counts / sizes)) for side in ((1.0, 0.0), (0.0, 1.0))]
         estimate = WeightedShares(100.0 * self._compute_weights(1.0, -1.0), counts, sizes)
         n = int(sizes.sum())
-        yield from UNTOLD_GENDERS.records(self, estimate, (sides[0], sides[1]), n, intervals=bool(self.resamples))
+        yield from UNTOLD_GENDERS.build_records(self, estimate, (sides[0], sides[1]), n, intervals=bool(self.resamples))
 
     def _build_stereotype_records(self) -> Iterator[Record]:
         ranks, rank_ends = compute_average_ranks(self.rates), _compute_rank_intervals([self])
         for index, (number, group) in enumerate(self.groups.items()):
             name = str(number)
-            yield self._record("stereotype", name, P_I, group.rate, group.n, group.interval, **group.bounds)
+            yield self._build_record("stereotype", name, P_I, group.rate, group.n, group.interval, **group.bounds)
             yield self._build_yield_record("stereotype", name, [number])
             ends = rank_ends[index] if rank_ends else None
-            yield self._record("stereotype", name, "feminine rank", float(ranks[index]), group.n, ends)
+            yield self._build_record("stereotype", name, "feminine rank", float(ranks[index]), group.n, ends)
 
     def _build_yield_record(self, view: str, name: str, numbers: Iterable[int]) -> Record:
         gendered = [self.groups[number].gendered for number in numbers]
         values = np.concatenate(gendered)
         ends = compute_share_interval(gendered) if self.resamples else None
-        return self._record(view, name, YIELD, float(values.mean()), len(values), ends)
+        return self._build_record(view, name, YIELD, float(values.mean()), len(values), ends)
 
     def _compute_weights(self, male: float, female: float) -> Floats:
         return weigh_sides(self.male, male, female)
 
-    def _record(
+    def _build_record(
         self,
         view: str,
         group: str,
@@ -511,7 +517,7 @@ class _System(RecordKey):
         ends: Interval | None = None,
         **other_fields: Any,
     ) -> Record:
-        label = self.stereotypes.label(int(group)) if group.isdigit() else None
+        label = self.stereotypes.get_label(int(group)) if group.isdigit() else None
         return build_record(self, self.part, view, group, measure, value, n, ends=ends, label=label, **other_fields)
 
 
@@ -550,7 +556,7 @@ def _build_mean_rank_records(systems: Sequence[_System]) -> Iterator[Record]:
         ends = _compute_rank_intervals(group)
         for index, number in enumerate(first.groups):
             interval = ends[index] if ends else None
-            yield pooled._record("pairs", str(number), "feminine rank", float(means[index]), len(group), interval)
+            yield pooled._build_record("pairs", str(number), "feminine rank", float(means[index]), len(group), interval)
 
 
 def _compute_rank_intervals(systems: Sequence[_System]) -> list[Interval] | None:

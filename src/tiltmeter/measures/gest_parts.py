@@ -51,8 +51,8 @@ class GestPart:
     """The log ratios of one template, by stereotype and sub-stereotype.
 
     `ids` are the ids of the sentences of each stereotype, and `ideas` maps ids to an identifier of the English original
-    (see `identify_idea`). `family` are the log ratios of sentences with family words, and `about_men` are the numbers
-    of the stereotypes about men. If `resamples` is 0, there are no intervals.
+    (see `compute_sentence_digest`). `family` are the log ratios of sentences with family words, and `about_men` are the
+    numbers of the stereotypes about men. If `resamples` is 0, there are no intervals.
     """
 
     name: str
@@ -65,19 +65,19 @@ class GestPart:
     ideas: Mapping[str, str] = field(default_factory=dict)
 
     @cached_property
-    def logs(self) -> Floats:
+    def log_rates(self) -> Floats:
         """The log q_i of each stereotype, in the order of `ratios`."""
         return np.array([np.mean(values) for values in self.ratios.values()])
 
     @cached_property
-    def resampled_logs(self) -> dict[int, Floats | None]:
+    def resampled_log_rates(self) -> dict[int, Floats | None]:
         """For each stereotype, log q_i in each resample; None if the stereotype has a single sentence."""
         return {number: resample_means(values, str(number), self.resamples) for number, values in self.ratios.items()}
 
     @cached_property
     def resampled_matrix(self) -> Floats | None:
         """The resampled log q_i: a row for each stereotype, a column for each resample; None if a row is missing."""
-        rows = [row for row in self.resampled_logs.values() if row is not None]
+        rows = [row for row in self.resampled_log_rates.values() if row is not None]
         return np.stack(rows) if len(rows) == len(self.ratios) else None
 
     @property
@@ -85,12 +85,12 @@ class GestPart:
         """Whether each stereotype is about men, in the order of `ratios`."""
         return np.array([number in self.about_men for number in self.ratios])
 
-    def has(self, rate: str) -> bool:
+    def has_sentences_for(self, rate: str) -> bool:
         """Tell whether a rate is defined: q_m needs sentences about men, q_f about women, and g_s about both."""
         male, female = RATES[rate]
-        return bool((not male or self.n(1, 0)) and (not female or self.n(0, 1)))
+        return bool((not male or self.count_sentences(1, 0)) and (not female or self.count_sentences(0, 1)))
 
-    def n(self, male_weight: int, female_weight: int) -> int:
+    def count_sentences(self, male_weight: int, female_weight: int) -> int:
         """Return the number of sentences in a rate with these weights of the two sides (see `RATES`)."""
         return sum(
             len(values)
@@ -98,16 +98,16 @@ class GestPart:
             if (male_weight if number in self.about_men else female_weight)
         )
 
-    def contrast(self, male_weight: int, female_weight: int) -> Floats:
+    def compute_weights(self, male_weight: int, female_weight: int) -> Floats:
         """Return the weight of each log q_i in the logarithm of a rate with these weights of the two sides."""
         return weigh_sides(self.male, male_weight, female_weight)
 
-    def influence(self, male_weight: int, female_weight: int) -> "pd.Series[float]":
+    def compute_influence(self, male_weight: int, female_weight: int) -> "pd.Series[float]":
         """Compute the influence of each sentence on the logarithm of a rate; the index has stereotype and id."""
         rows = {
             (number, identifier): weight * change
             for (number, values), weight in zip(
-                self.ratios.items(), self.contrast(male_weight, female_weight), strict=True
+                self.ratios.items(), self.compute_weights(male_weight, female_weight), strict=True
             )
             for identifier, change in zip(self.ids[number], (values - values.mean()) / len(values), strict=True)
         }
@@ -121,7 +121,7 @@ def estimate_fixed_rate(parts: Sequence[GestPart], rate: str = "g_s") -> Ratio |
     """
     sides = RATES[rate]
     log_rate, shares = compute_log_rates(parts, rate)
-    influences = [share * part.influence(*sides) for part, share in zip(parts, shares, strict=True)]
+    influences = [share * part.compute_influence(*sides) for part, share in zip(parts, shares, strict=True)]
     # A sentence is one sampling unit, even if it occurs in several templates.
     total = pd.concat(influences).groupby(level=[0, 1]).sum()
     if not all(sides):
@@ -140,16 +140,16 @@ def estimate_random_g_s(parts: Sequence[GestPart]) -> Ratio | None:
     log_rate, shares = compute_log_rates(parts)
     if not have_same_stereotypes(parts):
         return None
-    means = sum(share * part.logs for part, share in zip(parts, shares, strict=True))
+    means = sum(share * part.log_rates for part, share in zip(parts, shares, strict=True))
     error = compute_random_error(np.asarray(means), parts[0].male)
     return Ratio(Mean(log_rate, error)) if error else None
 
 
 def estimate_template_variation(parts: Sequence[GestPart]) -> TemplateVariation | None:
     """Estimate the variation of log g_s between templates that contain the same sentences."""
-    logs = np.array([float(part.contrast(1, -1) @ part.logs) for part in parts])
+    logs = np.array([float(part.compute_weights(1, -1) @ part.log_rates) for part in parts])
     # A row for each sentence, with an influence of 0 on templates that do not contain it.
-    influence = pd.concat([part.influence(1, -1) for part in parts], axis=1).fillna(0.0)
+    influence = pd.concat([part.compute_influence(1, -1) for part in parts], axis=1).fillna(0.0)
     strata = influence.index.get_level_values(0).to_numpy(dtype=object)
     return TemplateVariation.from_influences(logs, influence.to_numpy(dtype=float), strata)
 
@@ -160,12 +160,12 @@ def compute_feminine_ranks(parts: Sequence[GestPart]) -> list[Interval] | None:
         return None
     level = compute_comparison_level(len(parts[0].ratios), len(parts))
     below = [compare_means(list(part.ratios.values()), level) for part in parts]
-    return compute_rank_intervals(below, [part.logs for part in parts])
+    return compute_rank_intervals(below, [part.log_rates for part in parts])
 
 
 def compute_log_rates(parts: Sequence[GestPart], rate: str = "g_s") -> tuple[float, Floats]:
     """Return the logarithm of the mean rate over parts, and its derivative with respect to each part's log rate."""
-    rates = np.exp([float(part.contrast(*RATES[rate]) @ part.logs) for part in parts])
+    rates = np.exp([float(part.compute_weights(*RATES[rate]) @ part.log_rates) for part in parts])
     return math.log(float(rates.mean())), rates / rates.sum()
 
 
@@ -209,8 +209,8 @@ def have_same_stereotypes(parts: Sequence[GestPart]) -> bool:
 def compute_mean_correlation(pairs: Sequence[tuple[GestPart, GestPart]]) -> tuple[float, int] | None:
     """Return the mean correlation of log q_i over pairs of parts, and the number of pairs; None without such a pair."""
     correlations = [
-        float(np.corrcoef(first.logs, second.logs)[0, 1])
+        float(np.corrcoef(first.log_rates, second.log_rates)[0, 1])
         for first, second in pairs
-        if have_same_stereotypes((first, second)) and np.ptp(first.logs) > 0 and np.ptp(second.logs) > 0
+        if have_same_stereotypes((first, second)) and np.ptp(first.log_rates) > 0 and np.ptp(second.log_rates) > 0
     ]
     return (float(np.mean(correlations)), len(correlations)) if correlations else None

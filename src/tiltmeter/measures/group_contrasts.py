@@ -40,7 +40,7 @@ def compute_group_contrast(
     result = compute_contrast(quantity, *means, labels, factors, sides=sides, identical=identical)
     if min(len(left), len(right)) < FEWEST_MEMBERS or identical:
         return result, None
-    weights = np.full(result.n, 1 / result.n) if labels is None else quantity.values.weights(labels, sides)
+    weights = np.full(result.n, 1 / result.n) if labels is None else quantity.values.compute_weights(labels, sides)
     coefficients = np.repeat([1 / len(left), -1 / len(right)], [len(left), len(right)])
     groups = np.repeat(np.array(["left", "right"], dtype=object), [len(left), len(right)])
     items = StandardError(result.standard_error, result.df, result.clusters, factor=result.factor)

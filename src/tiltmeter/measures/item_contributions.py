@@ -65,12 +65,12 @@ class Strength:
 
 
 def scale_role(role: str, factor: float = 1.0) -> Callable[[Roles], Floats]:
-    """Return a function for `ItemValues.contributions` that multiplies the scores of one role by a factor."""
+    """Return a function for `ItemValues.compute_contributions` that multiplies the scores of one role by a factor."""
 
-    def contributions(roles: Roles) -> Floats:
+    def compute_contributions(roles: Roles) -> Floats:
         return factor * np.array([roles[role]])
 
-    return contributions
+    return compute_contributions
 
 
 def score_preference(first: Floats, second: Floats) -> Floats:
@@ -88,7 +88,7 @@ def weigh_difference(labels: Labels, first: str, second: str) -> Floats:
     return weights
 
 
-def _list_first_mean(means: Floats) -> list[Floats]:
+def _build_list_of_mean(means: Floats) -> list[Floats]:
     return [means[0]]
 
 
@@ -113,7 +113,7 @@ class ItemValues:
     contributions: Callable[[Roles], Floats]
     preference: bool = False
     discrete: bool = True
-    pieces: Callable[[Floats], list[Floats]] = _list_first_mean
+    pieces: Callable[[Floats], list[Floats]] = _build_list_of_mean
     columns: tuple[str, ...] = ()
     weigh: Callable[..., Floats] | None = None
     strata: str = "strata"
@@ -127,14 +127,14 @@ class ItemValues:
     @property
     def is_mean(self) -> bool:
         """Whether the measure is one weighted mean of the contributions, not a function of several means."""
-        return self.pieces is _list_first_mean
+        return self.pieces is _build_list_of_mean
 
     @property
     def number_columns(self) -> tuple[str, ...]:
         """The names of the numeric columns that `contributions` takes in addition to the scores of roles."""
         return self.columns if self.estimate is not None else ()
 
-    def weights(self, labels: Labels, sides: Labels | None = None) -> Floats:
+    def compute_weights(self, labels: Labels, sides: Labels | None = None) -> Floats:
         """Compute the weight of each item from its stratum (`labels`) and, if given, the side of the stratum."""
         if self.weigh is None:
             return np.full(len(labels), 1 / len(labels))
@@ -144,7 +144,7 @@ class ItemValues:
         """Tell whether the measure is defined for items of these strata; if `two_sided`, both sides must have items."""
         if not self.two_sided or labels is None:
             return True
-        weights = self.weights(labels, sides)
+        weights = self.compute_weights(labels, sides)
         return bool((weights > 0).any() and (weights < 0).any())
 
 

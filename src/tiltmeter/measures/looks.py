@@ -1,7 +1,8 @@
 """Looks: repeated tests of one model on growing samples of the same items, and the correction of their p-values.
 
 Whoever tests a sample, enlarges it and tests again has more than one chance of a false claim. Therefore the level of 5%
-is divided over the looks. Look number k at a sample is tested at 5%/(k(k+1)), and look number k at all items at 5%/k.
+is divided over the looks. If look number k is at a sample, its level is 5%/(k(k+1)); if it is at all items, and thus
+the last one, its level is 5%/k.
 The levels of any number of growing samples and of all items have a sum of 5%, so the rate of false claims over all
 looks is at most 5%, for any dependence between them.
 """

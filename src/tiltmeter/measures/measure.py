@@ -291,7 +291,7 @@ class Quantity:
         towards = float(self.measure.bias_direction or 1)
         if self.values.weigh is None:
             return np.full(n, towards)
-        weights = self.values.weights(columns[self.values.columns[0]], columns.get(self.values.sides))
+        weights = self.values.compute_weights(columns[self.values.columns[0]], columns.get(self.values.sides))
         return np.where(weights * towards < 0, -1.0, 1.0)
 
 

@@ -54,7 +54,7 @@ class PartialEstimate:
         return self.given.interval(level)
 
     @property
-    def possible(self) -> Interval:
+    def possible_range(self) -> Interval:
         """The lowest and the highest possible value, over all outcomes of the missing answers."""
         return min(self.value, self.lowest.value), max(self.value, self.highest.value)
 
@@ -77,10 +77,10 @@ def fill_missing_shares(wanted: Floats, other: Floats, missing: Floats) -> tuple
     total = wanted + other + missing
     used = total > _ROUNDING
 
-    def divide(count: Floats) -> Floats:
+    def divide_missing_shares(count: Floats) -> Floats:
         return np.asarray(np.divide(100.0 * count, total, out=np.full(len(total), np.nan), where=used))
 
-    return divide(wanted), divide(wanted + missing)
+    return divide_missing_shares(wanted), divide_missing_shares(wanted + missing)
 
 
 def round_missing_shares(missing: Floats) -> Floats:

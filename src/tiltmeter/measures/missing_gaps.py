@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 class MissingGap:
     """The measures of one difference in missing answers: `gap` is `first` minus `second`, in percentage points.
 
-    `sides` are the words for the two sides, and `finding` is the beginning of the clause that `describe` returns.
+    `sides` are the words for the two sides, and `finding` is the beginning of the clause that `describe_gap` returns.
     """
 
     gap: Measure
@@ -35,7 +35,7 @@ class MissingGap:
         """The three measures of the difference in missing answers."""
         return self.gap, self.first, self.second
 
-    def records(
+    def build_records(
         self, key: RecordKey, estimate: Estimate, percentages: tuple[float, float], n: int, *, intervals: bool
     ) -> Iterator[Record]:
         """Yield three records; `percentages` are the missing answers of the two sides, `n` is the number of items."""
@@ -46,7 +46,7 @@ class MissingGap:
         else:
             yield build_record(key, key.part, "all", "all", self.gap, estimate.value, n)
 
-    def describe(self, row: "Row") -> str:
+    def describe_gap(self, row: "Row") -> str:
         """Return a clause about the difference in a row if it is significant after correction; otherwise ""."""
         gap, first, second = (row.get(measure.name) for measure in self.measures)
         if gap is None or first is None or second is None or gap.p_adjusted is None or gap.p_adjusted >= ALPHA:
@@ -84,4 +84,4 @@ MEASURES = tuple(measure for gap in MISSING_GAPS for measure in gap.measures)
 
 def describe_missing_gaps(row: "Mapping[str, Record]") -> list[str]:
     """Return a clause for each significant difference in missing answers between the sides of a row."""
-    return [clause for gap in MISSING_GAPS if (clause := gap.describe(row))]
+    return [clause for gap in MISSING_GAPS if (clause := gap.describe_gap(row))]

@@ -48,7 +48,7 @@ def weigh_by_answer(correct: Labels) -> Floats:
     return np.asarray(1.0 / (len(names) * np.bincount(codes)[codes]), dtype=np.float64)
 
 
-def _check_reading(row: Row) -> str | None:
+def _check_text_is_used(row: Row) -> str | None:
     record = row.get(RIGHT_PERSON.name)
     if record is None or record.low is None or record.high is None:
         return None
@@ -83,7 +83,7 @@ BIAS = Measure(
         require_coverage(LEAST_COVERAGE),
         limit_position_effect(MOST_BY_PLACE),
         limit_order_effect(MOST_BY_PLACE),
-        ValidityRule("the answers that name a person are right no more often than by guessing", _check_reading),
+        ValidityRule("the answers that name a person are right no more often than by guessing", _check_text_is_used),
     ),
     items=(
         ItemValues(

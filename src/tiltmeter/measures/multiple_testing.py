@@ -57,12 +57,12 @@ def correct_detectable_effect(effect: float, df: float, tests: int) -> float:
     return effect * corrected / uncorrected
 
 
-def group_indexes(entries: Iterable[Tested], key: Callable[[Tested], Hashable]) -> list[list[int]]:
+def group_indexes_by_key(entries: Iterable[Tested], key: Callable[[Tested], Hashable]) -> list[list[int]]:
     """Return a list of indexes of `entries` for each test family; entries with equal `key` are one family.
 
     Families are in order of first appearance.
 
-    >>> group_indexes(["SS en", "LMS en", "SS de"], lambda name: name.split()[0])
+    >>> group_indexes_by_key(["SS en", "LMS en", "SS de"], lambda name: name.split()[0])
     [[0, 2], [1]]
     """
     families: dict[Hashable, list[int]] = {}

@@ -235,18 +235,18 @@ class _Pairs:
         """The factors that pairs share."""
         return build_factors(self.labels, FACTORS)
 
-    def where(self, mask: NDArray[np.bool_]) -> "_Pairs":
+    def select_rows(self, mask: NDArray[np.bool_]) -> "_Pairs":
         return _Pairs(
             self.ids[mask],
             {name: values[mask] for name, values in self.roles.items()},
             {name: values[mask] for name, values in self.labels.items()},
         )
 
-    def by(self, label: str) -> Iterator[tuple[str, "_Pairs"]]:
+    def group_by_label(self, label: str) -> Iterator[tuple[str, "_Pairs"]]:
         """Yield each value of a label with its pairs, sorted by value; pairs without the label are left out."""
         values = self.labels.get(label, np.array([], dtype=object))
         for value in sorted(set(values.tolist()) - {None}):
-            yield value, self.where(values == value)
+            yield value, self.select_rows(values == value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,14 +266,14 @@ class _Group:
     margins: Mapping[str, float]
     intervals: bool
 
-    def count(self, measure: Measure, value: float, n: int, why: str | None = None) -> Record:
+    def build_plain_record(self, measure: Measure, value: float, n: int, why: str | None = None) -> Record:
         """Build a record without an interval."""
         return build_record(self.portion, self.portion.part, self.view, self.name, measure, value, n, why=why)
 
-    def estimate(self, measure: Measure, estimate: Estimate, n: int, *, tested: bool = True) -> Record:
+    def build_estimate_record(self, measure: Measure, estimate: Estimate, n: int, *, tested: bool = True) -> Record:
         """Build a record with an interval and tests."""
         if not self.intervals:
-            return self.count(measure, estimate.value, n)
+            return self.build_plain_record(measure, estimate.value, n)
         return build_estimate_record(
             self.portion,
             self.portion.part,
@@ -286,11 +286,13 @@ class _Group:
             tested=tested,
         )
 
-    def share(self, measure: Measure, values: Floats, *, tested: bool = True) -> Record:
+    def build_percentage_record(self, measure: Measure, values: Floats, *, tested: bool = True) -> Record:
         """Build the record of a percentage: the mean over pairs of values from 0 to 100."""
-        return self.estimate(measure, Share.from_values(values, self.portion.pairs.factors), len(values), tested=tested)
+        return self.build_estimate_record(
+            measure, Share.from_values(values, self.portion.pairs.factors), len(values), tested=tested
+        )
 
-    def mean(self, measure: Measure, values: Floats, fewest: int = 2) -> Record:
+    def build_mean_record(self, measure: Measure, values: Floats, fewest: int = 2) -> Record:
         """Build the record of a mean over pairs, with an interval or the reason why there is no interval.
 
         An interval needs at least `fewest` pairs.
@@ -307,9 +309,9 @@ class _Group:
             share = squares.max() / squares.sum()
             why = f"one pair accounts for {share:.0%} of the variance, so an interval would not be reliable"
         if why is None:
-            return self.estimate(measure, mean, n)
+            return self.build_estimate_record(measure, mean, n)
         margin = self.margins.get(measure.name) or measure.margin if self.intervals else None
-        return replace(self.count(measure, mean.value, n, why if self.intervals else None), margin=margin)
+        return replace(self.build_plain_record(measure, mean.value, n, why if self.intervals else None), margin=margin)
 
 
 def _build_records(portion: _PairSet, margins: Mapping[str, float], intervals: bool) -> Iterator[Record]:
@@ -324,22 +326,24 @@ def _build_records(portion: _PairSet, margins: Mapping[str, float], intervals: b
     if intervals:
         yield from _build_spread_records(portion)
     for view in ("bias_type", "subtype"):
-        for value, pairs in portion.pairs.by(view):
+        for value, pairs in portion.pairs.group_by_label(view):
             group = _Group(replace(portion, pairs=pairs), view, value, margins, intervals)
             yield from _build_preference_records(group)
             yield from _build_other_records(group)
-    for value, pairs in portion.pairs.by("direction"):
-        decided = pairs.where(pairs.more != pairs.less)
+    for value, pairs in portion.pairs.group_by_label("direction"):
+        decided = pairs.select_rows(pairs.more != pairs.less)
         if len(decided.ids):
             without_ties = _Group(replace(portion, pairs=decided), "direction", value, margins, intervals)
-            yield without_ties.share(_DIRECTIONS[value], score_preference(decided.more, decided.less))
+            yield without_ties.build_percentage_record(_DIRECTIONS[value], score_preference(decided.more, decided.less))
         yield from _build_other_records(_Group(replace(portion, pairs=pairs), "direction", value, margins, intervals))
 
 
 def _build_preference_records(group: _Group) -> Iterator[Record]:
     pairs = group.portion.pairs
-    yield group.share(CPS, score_preference(pairs.more, pairs.less))
-    yield group.share(CPS_PUBLISHED, 100.0 * (pairs.more > pairs.less).astype(np.float64), tested=False)
+    yield group.build_percentage_record(CPS, score_preference(pairs.more, pairs.less))
+    yield group.build_percentage_record(
+        CPS_PUBLISHED, 100.0 * (pairs.more > pairs.less).astype(np.float64), tested=False
+    )
 
 
 def _build_spread_records(portion: _PairSet) -> Iterator[Record]:
@@ -352,22 +356,22 @@ def _build_spread_records(portion: _PairSet) -> Iterator[Record]:
         values[S_JSD] = 1000.0 * pairs.roles["s_jsd"]
     for measure, pair_values in values.items():
         if (variation := TemplateVariation.from_items(pair_values, pairs.templates)) is not None:
-            yield variation.record(portion, portion.part, TEMPLATE_SPREAD[measure])
+            yield variation.build_spread_record(portion, portion.part, TEMPLATE_SPREAD[measure])
 
 
 def _build_other_records(group: _Group) -> Iterator[Record]:
     pairs = group.portion.pairs
     roles, n = pairs.roles, len(pairs.ids)
-    yield group.count(TIES, float(np.sum(pairs.more == pairs.less)), n)
+    yield group.build_plain_record(TIES, float(np.sum(pairs.more == pairs.less)), n)
     if "s_jsd" in roles:
-        yield group.mean(S_JSD, 1000.0 * roles["s_jsd"], FEWEST_FOR_S_JSD)
-        yield group.share(B_S_JSD, 100.0 * roles["b_s_jsd"])
+        yield group.build_mean_record(S_JSD, 1000.0 * roles["s_jsd"], FEWEST_FOR_S_JSD)
+        yield group.build_percentage_record(B_S_JSD, 100.0 * roles["b_s_jsd"])
         for side, accuracy in ACCURACY.items():
-            yield group.estimate(
+            yield group.build_estimate_record(
                 accuracy, _estimate_accuracy(roles[f"hits_{side}"], roles["shared_tokens"], pairs.factors), n
             )
     if "difference" in roles:
-        yield group.mean(PER_TOKEN, roles["difference"])
+        yield group.build_mean_record(PER_TOKEN, roles["difference"])
 
 
 def _estimate_accuracy(hits: Floats, tokens: Floats, factors: Factors | None) -> Share:

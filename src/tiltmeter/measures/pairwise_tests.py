@@ -54,7 +54,7 @@ def compute_difference_p_values(quantity: Quantity, left: Floats, right: Floats,
     strata = items.labels if quantity.values.weigh is not None else None
     weights = np.full(count, 1 / count)
     if strata is not None:
-        weights = quantity.values.weights(strata, items.sides)
+        weights = quantity.values.compute_weights(strata, items.sides)
         if min(np.bincount(pd.factorize(strata)[0])) < 2:
             return np.ones((len(left), len(right)))  # no test is possible if a stratum has no variance
     factors = items.factors if items.factors is not None and items.factors.are_shared() else None

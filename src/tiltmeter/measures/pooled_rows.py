@@ -23,7 +23,7 @@ def is_pooled_from(pooled: Record, part: Record) -> bool:
     return part.part != OVERALL and part.protocol in pooled.protocol.split(" + ")
 
 
-def find_divided_rows(records: Iterable[Record]) -> set[PoolingKey]:
+def find_rows_judged_by_part(records: Iterable[Record]) -> set[PoolingKey]:
     """Return the pooling keys of the rows whose parts are judged separately, because a pooled value would mislead.
 
     These are rows whose parts contradict each other, and rows with both interpretable and uninterpretable parts.
@@ -34,7 +34,7 @@ def find_divided_rows(records: Iterable[Record]) -> set[PoolingKey]:
         if record.verdict is not None and get_measure(record.measure).decides:
             rows = pooled if record.part == OVERALL else parts
             rows.setdefault(get_pooling_key(record), []).append(record.verdict)
-    return {key for key, verdicts in pooled.items() if _is_divided(verdicts, parts.get(key, []))}
+    return {key for key, verdicts in pooled.items() if _is_judged_by_part(verdicts, parts.get(key, []))}
 
 
 def find_unreliable_verdict(record: Record, records: Sequence[Record]) -> Verdict | None:
@@ -52,7 +52,7 @@ def find_unreliable_verdict(record: Record, records: Sequence[Record]) -> Verdic
     return next((verdict for verdict in verdicts if verdict is not None and not verdict.is_reliable), None)
 
 
-def _is_divided(pooled: Sequence[Verdict], parts: Sequence[Verdict]) -> bool:
+def _is_judged_by_part(pooled: Sequence[Verdict], parts: Sequence[Verdict]) -> bool:
     if any(verdict.kind == "contradictory" for verdict in pooled):
         return True
     interpretable = {verdict.kind != "not interpretable" for verdict in parts}

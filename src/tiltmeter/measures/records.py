@@ -199,7 +199,7 @@ def build_estimate_record(
                 "detectable": compute_detectable_effect(get_given_estimate(estimate), ALPHA),
             }
     if isinstance(estimate, PartialEstimate):
-        lowest, highest = measure.clip(estimate.possible)
+        lowest, highest = measure.clip(estimate.possible_range)
         tests |= {"missing": estimate.missing, "lowest_possible": lowest, "highest_possible": highest}
     return build_record(
         key,

@@ -19,7 +19,7 @@ PartKey = tuple[str, str, str, str]
 def widen_for_skipped_items(records: Iterable[Record], skipped: Mapping[PartKey, int]) -> list[Record]:
     """Return the records with the worst cases of skipped items; `skipped` maps parts to numbers of skipped items."""
     return [
-        _widen(record, count) if (count := _count_skipped(record, skipped)) and _is_tested(record) else record
+        _widen_record(record, count) if (count := _count_skipped(record, skipped)) and _is_tested(record) else record
         for record in records
     ]
 
@@ -38,7 +38,7 @@ def _is_tested(record: Record) -> bool:
     return tested and get_measure(record.measure).bounds is not None
 
 
-def _widen(record: Record, count: int) -> Record:
+def _widen_record(record: Record, count: int) -> Record:
     """Return the record with `count` more items, all with the lowest or all with the highest value of the scale."""
     measure, share = get_measure(record.measure), count / (record.n + count)
     assert measure.bounds is not None

@@ -140,7 +140,7 @@ class StereotypeTable:
                     )
         return cls(frozenset(number for number, side in sides.items() if side == MASCULINE), names)
 
-    def label(self, number: int) -> str | None:
+    def get_label(self, number: int) -> str | None:
         """Return the number and name of a stereotype as text for display; None if the stereotype has no name."""
         return f"{number} {self.names[number]}" if number in self.names else None
 

@@ -83,7 +83,7 @@ class TemplateVariation:
         deviation = float(np.sqrt(max(0.0, float(values.var(ddof=1)) - chance)))
         return cls(deviation, p_value, count)
 
-    def record(self, key: RecordKey, part: str, measure: Measure) -> Record:
+    def build_spread_record(self, key: RecordKey, part: str, measure: Measure) -> Record:
         """Build the record of the template spread over all items."""
         distance = _STANDARD_DEVIATIONS * self.deviation
         value = float(np.exp(distance)) if measure.ratio else distance

@@ -30,8 +30,8 @@ class Verdict:
 
     `side` and `size` describe a significant bias. `side` tells whether it is towards or against stereotypes. `size` is
     "within" if it is significantly within the margin, "beyond" if it is significantly beyond the margin, otherwise "".
-    `margin` is the margin in words. `reason` is a clause that explains the other verdicts: the contradiction, the
-    violated validity rule, why there is no interval, or the minimum detectable bias.
+    `margin` is the margin in words. If there is no significant bias, `reason` is a clause that says why: which results
+    contradict each other, which validity rule is violated, why there is no interval, or the minimum detectable bias.
     """
 
     kind: VerdictKind

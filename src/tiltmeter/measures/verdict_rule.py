@@ -32,7 +32,7 @@ from typing import Any, Literal
 
 from tiltmeter.measures.looks import Looks, find_look
 from tiltmeter.measures.measure import WIDEST, Measure, get_measure, list_deciding_records, name_clusters
-from tiltmeter.measures.multiple_testing import adjust_holm, correct_detectable_effect, group_indexes
+from tiltmeter.measures.multiple_testing import adjust_holm, correct_detectable_effect, group_indexes_by_key
 from tiltmeter.measures.pooled_rows import get_pooling_key, is_pooled_from
 from tiltmeter.measures.records import OVERALL, Record, get_parts_key, get_row_key
 from tiltmeter.measures.standard_errors import FEWEST_CLUSTERS
@@ -159,7 +159,9 @@ def count_test_families(records: Iterable[Record], families: Families = PORTION)
 
 def _correct_p_values(records: list[Record], families: Families, looks: Looks) -> list[Record]:
     tested = [index for index, record in enumerate(records) if record.p_value is not None]
-    for family in group_indexes([_get_test_family(records[index], families) for index in tested], lambda key: key):
+    for family in group_indexes_by_key(
+        [_get_test_family(records[index], families) for index in tested], lambda key: key
+    ):
         indexes = [tested[index] for index in family]
         for name in _CORRECTED:
             with_p_value = [index for index in indexes if getattr(records[index], name) is not None]

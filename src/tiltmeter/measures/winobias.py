@@ -66,7 +66,7 @@ def measure(
     return [
         record
         for key, rows in split_by_key(scores)
-        for record in _Occupations(*key.names).records(
+        for record in _Occupations(*key.names).build_records(
             rows.sort_values("item"), dict(margins or {}), resamples if intervals else 0
         )
     ]
@@ -76,7 +76,7 @@ def measure(
 class _Occupations(RecordKey):
     """One model on one part of WinoBias in one language."""
 
-    def records(self, rows: pd.DataFrame, margins: Mapping[str, float], resamples: int) -> Iterator[Record]:
+    def build_records(self, rows: pd.DataFrame, margins: Mapping[str, float], resamples: int) -> Iterator[Record]:
         sides = [rows["score"][rows["occupation_gender"] == gender].to_numpy(dtype=float) for gender in GENDERS]
         if not all(side.size for side in sides):
             return  # the sample of --limit may have occupations of only one gender

@@ -42,7 +42,7 @@ FACTORS = ("entity", "template")
 weigh_pro_anti = partial(weigh_difference, first=PRO, second=ANTI)
 
 
-def _check_untold_share(row: Row) -> str | None:
+def _check_unrecognised_share(row: Row) -> str | None:
     untold = row.get(UNTOLD.name)
     if untold is None or untold.value <= MOST_UNTOLD:
         return None
@@ -66,7 +66,7 @@ DELTA_S = Measure(
         f"{'more' if value >= 0 else 'less'} often than those that do not"
     ),
     validity=(
-        ValidityRule(f"the gender of over {MOST_UNTOLD:g}% of the nouns is not recognised", _check_untold_share),
+        ValidityRule(f"the gender of over {MOST_UNTOLD:g}% of the nouns is not recognised", _check_unrecognised_share),
     ),
     items=(
         ItemValues(
@@ -158,7 +158,7 @@ def _estimate_share(values: Floats, factors: Factors | None, strata: Labels) -> 
 class _People(RecordKey):
     """One translation system on one part of WinoMT in one language."""
 
-    def records(self, rows: pd.DataFrame, margin: float | None, *, intervals: bool) -> Iterator[Record]:
+    def build_records(self, rows: pd.DataFrame, margin: float | None, *, intervals: bool) -> Iterator[Record]:
         """Yield the records of all measures; `rows` has a row for each item and a column for each role."""
         factors, strata = read_factors(rows, FACTORS), get_strata(rows)
         right = 100 * rows[RIGHT].to_numpy(dtype=float)
@@ -177,28 +177,28 @@ class _People(RecordKey):
             centred = right - np.array([means.get(group, 0.0) for group in groups])
             estimate = Mean(float(weights @ right), compute_standard_error(weights * centred, factors, strata))
             n = int(np.isin(groups, (PRO, ANTI)).sum())
-            yield self._record("all", "all", DELTA_S, estimate, n, margin, intervals=intervals)
+            yield self._build_record("all", "all", DELTA_S, estimate, n, margin, intervals=intervals)
         if male and female and all((rows["gender"] == gender).any() for gender in (MALE, FEMALE)):
             difference = male.influence - female.influence
             estimate = Mean(male.value - female.value, compute_standard_error(difference, factors, strata))
-            yield self._record("all", "all", DELTA_G, estimate, len(rows), intervals=intervals)
+            yield self._build_record("all", "all", DELTA_G, estimate, len(rows), intervals=intervals)
         share = _estimate_share(right, factors, strata)
-        yield self._record("all", "all", ACC, share, len(rows), intervals=intervals)
+        yield self._build_record("all", "all", ACC, share, len(rows), intervals=intervals)
         for gender, f1 in genders.items():
             if f1:
                 estimate = Mean(f1.value, compute_standard_error(f1.influence, factors, strata))
-                yield self._record("all", "all", F1[gender], estimate, len(rows), intervals=intervals)
+                yield self._build_record("all", "all", F1[gender], estimate, len(rows), intervals=intervals)
         untold = 100 * (1 - rows[list(READ.values())].to_numpy(dtype=float).sum(axis=1))
         share = _estimate_share(untold, factors, strata)
-        yield self._record("all", "all", UNTOLD, share, len(rows), intervals=intervals)
+        yield self._build_record("all", "all", UNTOLD, share, len(rows), intervals=intervals)
         for group in STEREOTYPICAL:
             here = groups == group
             if here.any() and not here.all():
-                own = None if factors is None else factors.where(here)
+                own = None if factors is None else factors.select_rows(here)
                 share = _estimate_share(right[here], own, strata[here])
-                yield self._record("stereotypical", group, ACC, share, int(here.sum()), intervals=intervals)
+                yield self._build_record("stereotypical", group, ACC, share, int(here.sum()), intervals=intervals)
 
-    def _record(
+    def _build_record(
         self,
         view: str,
         group: str,
@@ -232,7 +232,7 @@ def measure(
         index = ["item", *NEEDS_COLUMNS, *(name for name in FACTORS if name in rows and name not in NEEDS_COLUMNS)]
         table = rows.pivot(index=index, columns="role", values="score").reset_index()
         _validate_roles(table, key.model)
-        records += _People(*key.names).records(table, margin, intervals=intervals)
+        records += _People(*key.names).build_records(table, margin, intervals=intervals)
     return records
 
 

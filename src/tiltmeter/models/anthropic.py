@@ -5,7 +5,7 @@ from typing import Any
 
 from tiltmeter.errors import ModelError, UsageError
 from tiltmeter.http_client.client import Request
-from tiltmeter.models.chat_server import ServedChat, excuse_length, parse_count
+from tiltmeter.models.chat_server import ServedChat, build_too_long_reply, parse_count
 from tiltmeter.models.scheme import Scheme
 from tiltmeter.models.server_client import open_client
 from tiltmeter.options import ModelOptions
@@ -22,7 +22,7 @@ class AnthropicMessages:
 
     path = "/messages"
 
-    def request(self, model: str, question: ChatQuestion, sampling: SamplingOptions) -> Request:
+    def build_request(self, model: str, question: ChatQuestion, sampling: SamplingOptions) -> Request:
         """Return the request that asks for the reply to a message."""
         if sampling.probabilities:
             raise ModelError(f"anthropic:{model} returns no log-probabilities; omit --protocol choice-probabilities.")
@@ -38,7 +38,7 @@ class AnthropicMessages:
         """Return False, because the request has no optional part that could be omitted after an error."""
         return False
 
-    def read(self, reply: Any, _sampling: SamplingOptions) -> Reply:
+    def parse_reply(self, reply: Any, _sampling: SamplingOptions) -> Reply:
         """Return the text blocks of the server's JSON as a reply; omit blocks of other types, such as thinking."""
         texts = [block["text"] for block in reply["content"] if block["type"] == "text"]
         usage = reply.get("usage") or {}
@@ -64,7 +64,7 @@ def _open(rest: str, options: ModelOptions) -> ServedChat:
         address or _ADDRESS,
         options,
         key=None,
-        excused=excuse_length,
+        excused=build_too_long_reply,
         secrets=(key,) if key else (),
         headers={"anthropic-version": _VERSION} | ({"x-api-key": key} if key else {}),
         hints={401: _KEY_HINT, 403: _KEY_HINT, 404: "check the name of the model"},

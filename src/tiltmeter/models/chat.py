@@ -24,8 +24,8 @@ def open_chat(rest: str, options: ModelOptions) -> ChatModel:
     return open_local_chat(rest, options)
 
 
-def _locate(rest: str) -> Source:
+def _classify_source(rest: str) -> Source:
     return "chat server" if _SERVED.fullmatch(rest) else "named"
 
 
-SCHEME = Scheme(open=open_chat, is_chat=True, locate=_locate)
+SCHEME = Scheme(open=open_chat, is_chat=True, locate=_classify_source)

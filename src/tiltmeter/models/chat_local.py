@@ -41,28 +41,28 @@ class LocalChat:
         parts = (
             f"chat {_VERSION}",
             self.model.fingerprint("causal"),
-            self.template.digest,
+            self.chat_template.digest,
             compute_settings_digest(self.model.tokenizer),
             f"tokenizers {tokenizers.__version__}",
-            f"ends {sorted(self.ends)}",
+            f"ends {sorted(self.end_tokens)}",
             settings,
         )
         return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
     def describe(self) -> dict[str, Any]:
         """Return the model's entry in the manifest of a run."""
-        entry = {**self.model.describe(), "kind": "chat", "template": self.template.digest}
+        entry = {**self.model.describe(), "kind": "chat", "template": self.chat_template.digest}
         return (
             entry if self._takes_batches else {**entry, "batches": "one message each, because batches change numbers"}
         )
 
     @cached_property
-    def template(self) -> ChatTemplate:
+    def chat_template(self) -> ChatTemplate:
         """The chat template of the model."""
         return ChatTemplate(self.model.name, self.model.tokenizer)
 
     @cached_property
-    def ends(self) -> tuple[int, ...]:
+    def end_tokens(self) -> tuple[int, ...]:
         """The ids of the tokens that end a reply."""
         return find_end_tokens(self.model)
 
@@ -73,7 +73,7 @@ class LocalChat:
 
     def tokens(self, prompt: str) -> int:
         """Return the number of tokens of the message `prompt`, including the tokens of the chat template."""
-        return len(self._ids(prompt))
+        return len(self._encode_prompt(prompt))
 
     def compute_message_limit(self, sampling: SamplingOptions) -> int | None:
         """Return the maximum length of a message in tokens, with room for the reply; None means no limit."""
@@ -84,7 +84,7 @@ class LocalChat:
         self, questions: Sequence[ChatQuestion], sampling: SamplingOptions
     ) -> Iterator[tuple[int, Reply]]:
         """Yield pairs of a question's index and its reply, as batches of questions are finished."""
-        with self.model.measuring(), _translate_errors(self.name):
+        with self.model.measure_hardware_usage(), _translate_errors(self.name):
             if sampling.probabilities:
                 yield from self._compute_label_probabilities(questions)
             else:
@@ -95,27 +95,27 @@ class LocalChat:
         self.model.close()
         self.__dict__.pop("_generator", None)
 
-    def _ids(self, prompt: str) -> tuple[int, ...]:
-        text = self.template.render([{"role": "user", "content": prompt}], add_generation_prompt=True)
-        ids = self._encode(text)
+    def _encode_prompt(self, prompt: str) -> tuple[int, ...]:
+        text = self.chat_template.render([{"role": "user", "content": prompt}], add_generation_prompt=True)
+        ids = self._encode_text(text)
         if not ids:
             raise ModelError(f"The chat template of {self.name} turns a message into no tokens; correct the template.")
         return ids
 
-    def _encode(self, text: str) -> tuple[int, ...]:
+    def _encode_text(self, text: str) -> tuple[int, ...]:
         reject_text_growth(self.model.tokenizer, [text])
         return tuple(self.model.tokenizer(text, add_special_tokens=False).input_ids)
 
     @cached_property
     def _generator(self) -> TextGenerator:
-        padding = (self.model.tokenizer.pad_token_id, *self.ends, 0)
+        padding = (self.model.tokenizer.pad_token_id, *self.end_tokens, 0)
         vocabulary = self.model.vocabulary_size or len(self.model.tokenizer)
         return TextGenerator(
             name=self.name,
             module=self.model._load_module("causal"),
             device=self.model.device,
             dtype=self.model.dtype,
-            ends=self.ends,
+            ends=self.end_tokens,
             # Padding is masked, but the padding token still needs an embedding.
             padding=next(token for token in padding if token is not None and 0 <= token < vocabulary),
             vocabulary=vocabulary,
@@ -127,17 +127,17 @@ class LocalChat:
     ) -> Iterator[tuple[int, Reply]]:
         prompts = []
         for question in questions:
-            ids = self._ids(question.prompt)
-            self._reject_long(len(ids) + sampling.max_tokens)
+            ids = self._encode_prompt(question.prompt)
+            self._reject_long_prompt(len(ids) + sampling.max_tokens)
             prompts.append(SeededPrompt(ids, _compute_seed(ids, question.sample)))
         if not prompts:
             return
-        self._takes_batches = self._generator.takes_batches
+        self._takes_batches = self._generator.supports_batches
         batches = self._generator.generate_texts(prompts, longest=sampling.max_tokens, temperature=sampling.temperature)
         for places, answers in batches:
             texts = self.model.tokenizer.batch_decode(answers, skip_special_tokens=True)
             for place, answer, text in zip(places, answers, texts, strict=True):
-                cut = answer[-1] not in self.ends
+                cut = answer[-1] not in self.end_tokens
                 yield place, Reply(text, tokens_in=len(prompts[place].ids), tokens_out=len(answer), cut=cut)
 
     def _compute_label_probabilities(self, questions: Sequence[ChatQuestion]) -> Iterator[tuple[int, Reply]]:
@@ -146,8 +146,8 @@ class LocalChat:
             chunk = questions[start : start + _CHUNK_SIZE]
             prepared = []
             for question in chunk:
-                ids, tokens = self._ids(question.prompt), self._list_label_tokens(question.labels)
-                self._reject_long(len(ids))
+                ids, tokens = self._encode_prompt(question.prompt), self._list_label_tokens(question.labels)
+                self._reject_long_prompt(len(ids))
                 prepared.append((tokens, Question(ids, tuple((len(ids) - 1, token) for _, token in tokens))))
             with AnswerStore(":memory:") as store:
                 answers = self.model.answer(
@@ -163,7 +163,7 @@ class LocalChat:
         tokens = []
         for label in labels:
             for text in (label, f" {label}"):
-                ids = self._encode(text)
+                ids = self._encode_text(text)
                 if len(ids) == 1 and (label, ids[0]) not in tokens:
                     tokens.append((label, ids[0]))
             if not any(name == label for name, _ in tokens):
@@ -173,7 +173,7 @@ class LocalChat:
                 )
         return tokens
 
-    def _reject_long(self, length: int) -> None:
+    def _reject_long_prompt(self, length: int) -> None:
         longest = self.model.max_length
         if longest is not None and length > longest:
             raise ModelError(
@@ -202,12 +202,12 @@ def _translate_errors(name: str) -> Iterator[None]:
 
 def open_local_chat(name: str, options: ModelOptions) -> LocalChat:
     """Open a chat model; `name` is a folder, a hub id or `embedded` (the built-in model)."""
-    from tiltmeter.models.model_opener import open_given
+    from tiltmeter.models.model_opener import open_given_model
 
     start_template_worker()
     # The option --chat-template is turned off here, because a chat model always uses its chat template. The caller
     # raises an error if the option is set.
-    model = open_given(name, replace(options, chat_template=False))
+    model = open_given_model(name, replace(options, chat_template=False))
     if not isinstance(model, LocalModel) or model.kind != "causal":
         raise ModelError(f"{name} is not a causal model on this machine, so it cannot be a chat model; omit `chat:`.")
     return wrap_local_model(model)
@@ -223,7 +223,7 @@ def wrap_local_model(model: LocalModel) -> LocalChat:
             "language model."
         )
     chat = LocalChat(name=f"chat:{model.name}", model=model)
-    _ = chat.ends
-    if chat._ids("Tea or milk?") == chat._ids("A brook or a river?"):
+    _ = chat.end_tokens
+    if chat._encode_prompt("Tea or milk?") == chat._encode_prompt("A brook or a river?"):
         raise ModelError(f"The chat template of {model.name} omits the user's message; correct the template.")
     return chat

@@ -47,13 +47,13 @@ class ChatDialect(Protocol):
     # The path of the API below the server's address.
     path: str
 
-    def request(self, model: str, question: ChatQuestion, sampling: SamplingOptions) -> Request:
+    def build_request(self, model: str, question: ChatQuestion, sampling: SamplingOptions) -> Request:
         """Return the request that asks for the reply to a message."""
 
     def relax_request(self, message: str, sampling: SamplingOptions) -> bool:
         """Change later requests so that they avoid this error of the server; return False if no change is possible."""
 
-    def read(self, reply: Any, sampling: SamplingOptions) -> Reply:
+    def parse_reply(self, reply: Any, sampling: SamplingOptions) -> Reply:
         """Return the reply that the server's JSON contains.
 
         Raises a LookupError, TypeError or AttributeError if the JSON has another structure.
@@ -100,9 +100,9 @@ class ServedChat:
         if not questions:
             return
         first = [(0, self._ask_first_message(questions[0], sampling))]
-        for index, reply in chain(first, self._ask_others(questions[1:], sampling)):
+        for index, reply in chain(first, self._ask_other_messages(questions[1:], sampling)):
             self.requests_sent += 1
-            yield index, self._read(reply, sampling)
+            yield index, self._parse_reply(reply, sampling)
 
     def close(self) -> None:
         """Do nothing, because no connection stays open between requests."""
@@ -110,7 +110,7 @@ class ServedChat:
     def _ask_first_message(self, question: ChatQuestion, sampling: SamplingOptions) -> Any:
         while True:
             try:
-                return self.client.ask(self.dialect.request(self.served, question, sampling))
+                return self.client.send_request(self.dialect.build_request(self.served, question, sampling))
             except ModelError as refusal:
                 message = str(refusal)
                 if not self.dialect.relax_request(message, sampling):
@@ -121,16 +121,18 @@ class ServedChat:
                         ) from refusal
                     raise
 
-    def _ask_others(self, questions: Sequence[ChatQuestion], sampling: SamplingOptions) -> Iterator[tuple[int, Any]]:
-        requests = (self.dialect.request(self.served, question, sampling) for question in questions)
+    def _ask_other_messages(
+        self, questions: Sequence[ChatQuestion], sampling: SamplingOptions
+    ) -> Iterator[tuple[int, Any]]:
+        requests = (self.dialect.build_request(self.served, question, sampling) for question in questions)
         for together in self.client.stream_replies(requests):
             yield from ((index + 1, reply) for index, reply in together)
 
-    def _read(self, reply: Any, sampling: SamplingOptions) -> Reply:
+    def _parse_reply(self, reply: Any, sampling: SamplingOptions) -> Reply:
         if isinstance(reply, Mapping) and _TOO_LONG_REPLY in reply:
             return Reply("", too_long=str(reply[_TOO_LONG_REPLY]))
         try:
-            found = self.dialect.read(reply, sampling)
+            found = self.dialect.parse_reply(reply, sampling)
         except (LookupError, TypeError, AttributeError) as error:
             raise ModelError(
                 f"{self.client.label} does not reply in the format of {self.dialect.path}; check the address."
@@ -152,7 +154,7 @@ class ChatCompletions:
         # `relax_request` changes these attributes if the server does not accept them.
         self._limit_name, self._top_logprobs, self._sends_seed = "max_tokens", 20, True
 
-    def request(self, model: str, question: ChatQuestion, sampling: SamplingOptions) -> Request:
+    def build_request(self, model: str, question: ChatQuestion, sampling: SamplingOptions) -> Request:
         """Return the request that asks for the reply to a message."""
         body: dict[str, Any] = {
             "model": model,
@@ -182,7 +184,7 @@ class ChatCompletions:
             return False
         return True
 
-    def read(self, reply: Any, sampling: SamplingOptions) -> Reply:
+    def parse_reply(self, reply: Any, sampling: SamplingOptions) -> Reply:
         """Return the first choice in the server's JSON as a reply."""
         choice = reply["choices"][0]
         message = choice["message"]
@@ -200,7 +202,7 @@ class ChatCompletions:
         )
 
 
-def excuse_refusal(status: int, content: Any) -> dict[str, Any] | None:
+def build_refusal_reply(status: int, content: Any) -> dict[str, Any] | None:
     """Return a reply that replaces a server's error if a content filter stopped the message or the message is too long.
 
     Returns None for other errors.
@@ -208,10 +210,10 @@ def excuse_refusal(status: int, content: Any) -> dict[str, Any] | None:
     error = json.dumps(content, ensure_ascii=False)
     if status in (400, 403, 422, 451) and _FILTERED.search(error):
         return {"choices": [{"message": {"refusal": "(stopped by the server's content filter)"}}]}
-    return excuse_length(status, content)
+    return build_too_long_reply(status, content)
 
 
-def excuse_length(status: int, content: Any) -> dict[str, Any] | None:
+def build_too_long_reply(status: int, content: Any) -> dict[str, Any] | None:
     """Return a reply that replaces a server's error, if the message is too long; None for other errors."""
     error = json.dumps(content, ensure_ascii=False)
     return {_TOO_LONG_REPLY: error[:300]} if status in (400, 413, 422) and _TOO_LONG.search(error) else None
@@ -248,6 +250,6 @@ def parse_count(value: Any) -> int | None:
 
 def open_served_chat(served: str, address: str, options: ModelOptions) -> ServedChat:
     """Open a model on a server with `/chat/completions`; an example of `address` is `http://localhost:8000/v1`."""
-    client = open_client(address, options, excused=excuse_refusal)
+    client = open_client(address, options, excused=build_refusal_reply)
     name = f"chat:{served}@{client.public_address}"
     return ServedChat(name=name, served=served, client=client, dialect=ChatCompletions())

@@ -39,7 +39,7 @@ class _Worker:
     _owner: int = 0
     _lock: Lock = field(default_factory=Lock)
 
-    def start(self) -> subprocess.Popen[str]:
+    def get_running_process(self) -> subprocess.Popen[str]:
         """Return the running process; start it if it has ended, or if it belongs to the parent of a forked process."""
         if self._process is None or self._owner != os.getpid() or self._process.poll() is not None:
             path = json.dumps([entry or str(Path.cwd()) for entry in sys.path])
@@ -54,10 +54,10 @@ class _Worker:
             self._owner = os.getpid()
         return self._process
 
-    def ask(self, request: Mapping[str, Any]) -> dict[str, str]:
+    def send_request(self, request: Mapping[str, Any]) -> dict[str, str]:
         """Return the reply to a request; if a limit ended the process, the reply contains an error."""
         with self._lock:
-            process = self.start()
+            process = self.get_running_process()
             assert process.stdin is not None
             assert process.stdout is not None
             try:
@@ -90,19 +90,19 @@ class ChatTemplate:
     @property
     def digest(self) -> str:
         """The SHA-256 of everything that a rendered conversation depends on, except its messages."""
-        parts = [self._template, _VARIABLES, self._tokens]
+        parts = [self._template, _VARIABLES, self._special_tokens]
         return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
     def render(self, messages: Messages, *, add_generation_prompt: bool = False) -> str:
         """Return a conversation as text; raise a ModelError if the template fails or exceeds a limit."""
-        variables = {**self._tokens, **_VARIABLES, "add_generation_prompt": add_generation_prompt}
-        reply = _WORKER.ask({"template": self._template, "messages": messages, "variables": variables})
+        variables = {**self._special_tokens, **_VARIABLES, "add_generation_prompt": add_generation_prompt}
+        reply = _WORKER.send_request({"template": self._template, "messages": messages, "variables": variables})
         if "error" in reply:
             raise self._build_template_error(reply["error"])
         return reply["text"]
 
     @property
-    def _tokens(self) -> dict[str, Any]:
+    def _special_tokens(self) -> dict[str, Any]:
         """A dictionary from the names of the special tokens to their texts, which the template can use."""
         tokens = self.tokenizer.special_tokens_map.items()
         return {name: [*map(str, value)] if isinstance(value, list | tuple) else str(value) for name, value in tokens}
@@ -126,4 +126,4 @@ class ChatTemplate:
 
 def start_template_worker() -> None:
     """Start the process that renders chat templates before it is needed, because its start takes a second."""
-    _WORKER.start()
+    _WORKER.get_running_process()

@@ -70,18 +70,18 @@ class Checkpoint:
     def _weight_names(self) -> tuple[str, ...]:
         """The name of the weight file that the config sets, or else the default names of transformers."""
         config = self.folder / CONFIG
-        values = self._read(config) if config.is_file() else {}
+        values = self._read_file(config) if config.is_file() else {}
         named = values.get("transformers_weights") if isinstance(values, dict) else None
         return (str(named),) if named else _WEIGHTS
 
-    def _read(self, file: Path) -> Any:
+    def _read_file(self, file: Path) -> Any:
         try:
             return read_json(file)
         except DataError as error:
             raise ModelError(f"The model {self.name} cannot be read: {error}") from error
 
     def _read_weight_map(self, index: Path) -> dict[str, Any]:
-        content = self._read(index)
+        content = self._read_file(index)
         shards = content.get("weight_map") if isinstance(content, dict) else None
         if not isinstance(shards, dict) or not shards:
             raise ModelError(f"{index} lists no weight files under 'weight_map'; download it again.")
@@ -115,7 +115,7 @@ class Checkpoint:
 def find_checkpoint(name: str, *, trust_remote_code: bool = False) -> Checkpoint:
     """Return the files of a model or adapter; `name` is a folder, .gguf file, `embedded` or hub id (`id@revision`)."""
     if name == EMBEDDED:
-        return _find_embedded()
+        return _find_builtin_model()
     path = expand_home(name)
     if path.suffix == ".gguf":
         if not path.is_file():
@@ -130,7 +130,7 @@ def find_checkpoint(name: str, *, trust_remote_code: bool = False) -> Checkpoint
     return _download_checkpoint(name, trust_remote_code)
 
 
-def _find_embedded() -> Checkpoint:
+def _find_builtin_model() -> Checkpoint:
     try:
         distribution = metadata.distribution(_EMBEDDED_PACKAGE)
     except metadata.PackageNotFoundError:

@@ -13,12 +13,21 @@ import torch
 from torch import nn
 from transformers import AutoConfig, AutoTokenizer, GenerationConfig
 
-from tiltmeter.engine.speedups import validate_names
+from tiltmeter.engine.speedups import validate_speedup_names
 from tiltmeter.errors import ModelError, UsageError
 from tiltmeter.files import create_temporary_folder
 from tiltmeter.models.adapters import Adapter, find_model_files, merge_adapter
 from tiltmeter.models.checkpoint import Checkpoint, find_tokenizer_folder
 from tiltmeter.models.checkpoint_files import compute_files_digest, list_loaded_files, list_tokenizer_files
+from tiltmeter.models.device_placement import (
+    DeviceSplit,
+    compute_memory_limits,
+    describe_split,
+    find_device,
+    find_dtype,
+    fits_on_device,
+    parse_device_split,
+)
 from tiltmeter.models.error_text import get_first_line
 from tiltmeter.models.gguf_files import extract_config_files, read_gguf_once
 from tiltmeter.models.hub_access import build_access_hint
@@ -27,15 +36,6 @@ from tiltmeter.models.local_model import LoadWorkers, LocalModel
 from tiltmeter.models.model_checks import reject_absurd_depth, reject_extra_layers, reject_missing_tensors
 from tiltmeter.models.model_kinds import AUTO_CLASSES, find_kind, has_next_sentence_head, list_possible_kinds
 from tiltmeter.models.pickled_weights import reject_oversized_pickles
-from tiltmeter.models.placement import (
-    DeviceSplit,
-    compute_memory_limits,
-    describe_split,
-    find_device,
-    find_dtype,
-    fits_on_device,
-    parse_split,
-)
 from tiltmeter.models.quantization import (
     BYTES_PER_WEIGHT,
     Quantization,
@@ -252,7 +252,7 @@ def open_model(
         checkpoint=checkpoint,
         adapter=adapter,
         quantize=validate_quantization(quantize, checkpoint, config, first_device),
-        split=parse_split(split, max_memory),
+        split=parse_device_split(split, max_memory),
         config=config,
         tokenizer=_find_tokenizer(name, config, text_files, tokenizer, adapter, trust_remote_code),
         kind=chosen,
@@ -262,7 +262,7 @@ def open_model(
         batch_tokens=batch_tokens,
         devices=tuple(devices),
         trust_remote_code=trust_remote_code,
-        without=validate_names(without),
+        without=validate_speedup_names(without),
         keep_heads=keep_heads,
         load_workers=load_workers,
     )

@@ -19,18 +19,18 @@ from tiltmeter.engine.answer_store import AnswerStore
 from tiltmeter.errors import ModelError, UsageError
 from tiltmeter.http_client.client import Client, Request
 from tiltmeter.models.checkpoint import find_tokenizer_folder
-from tiltmeter.models.confirmation import (
-    Confirmation,
+from tiltmeter.models.error_text import get_first_line
+from tiltmeter.models.hub_access import build_access_hint
+from tiltmeter.models.served_identity import ServedIdentity
+from tiltmeter.models.server_client import open_client
+from tiltmeter.models.server_confirmation import (
     KnownAnswer,
     ServerChangedError,
+    ServerConfirmation,
     UnconfirmedAnswers,
     split_into_windows,
 )
-from tiltmeter.models.error_text import get_first_line
-from tiltmeter.models.hub_access import build_access_hint
-from tiltmeter.models.self_test import SelfTestResult, run_self_test
-from tiltmeter.models.served_identity import ServedIdentity
-from tiltmeter.models.server_client import open_client
+from tiltmeter.models.server_self_test import SelfTestResult, run_self_test
 from tiltmeter.models.text_plan import TextPlan, TokenEntry
 from tiltmeter.models.tokenizer_text import TokenizerText, reject_empty_vocabulary
 from tiltmeter.options import ModelOptions
@@ -42,21 +42,21 @@ MISSING = -9000.0
 _FLOAT32_ROUNDING = 1e-3
 
 
-class Dialect(Protocol):
+class EndpointDialect(Protocol):
     """The requests and replies of one type of server."""
 
     scheme: str
 
-    def request(self, model: str, ids: Ids) -> Request:
+    def build_request(self, model: str, ids: Ids) -> Request:
         """Return the request for the log-probability of every token of a text; `ids` are the text's token ids."""
 
     def relax_request(self) -> bool:
         """After an error, let later requests use another variant; return False if there is no other variant."""
 
-    def entries(self, reply: Any) -> list[TokenEntry]:
+    def parse_token_entries(self, reply: Any) -> list[TokenEntry]:
         """Return the tokens in a reply with their log-probabilities; raise a `BadReplyError` if the reply has none."""
 
-    def about(self, client: Client, model: str) -> dict[str, Any]:
+    def get_model_information(self, client: Client, model: str) -> dict[str, Any]:
         """Return the server's information about the model: `id`, and `max_length` if the server reports it."""
 
 
@@ -70,7 +70,7 @@ class EndpointModel:
 
     name: str
     served: str
-    dialect: Dialect
+    dialect: EndpointDialect
     client: Client
     tokenizer: Any
     tokenizer_name: str
@@ -86,18 +86,18 @@ class EndpointModel:
         return TokenizerText(self.tokenizer, SimpleNamespace(), "causal")
 
     @cached_property
-    def about(self) -> dict[str, Any]:
+    def server_information(self) -> dict[str, Any]:
         """The server's information about the model."""
-        return self.dialect.about(self.client, self.served)
+        return self.dialect.get_model_information(self.client, self.served)
 
     @property
     def max_length(self) -> int | None:
         """The maximum length of an input in tokens; None if the server does not report it."""
-        longest = self.about.get("max_length")
+        longest = self.server_information.get("max_length")
         return int(longest) if longest else None
 
     @cached_property
-    def _tested(self) -> SelfTestResult:
+    def _self_test_result(self) -> SelfTestResult:
         """The result of the self-test, which raises a ModelError if the server returns wrong log-probabilities."""
         result = run_self_test(self)
         self.noise = result.noise
@@ -106,13 +106,13 @@ class EndpointModel:
     @cached_property
     def _identity(self) -> ServedIdentity:
         """The identity of the model: address, name, tokenizer and the answers to the probes of the self-test."""
-        names = [self.client.public_address, str(self.about.get("id", self.served)), self.text.digest]
-        return ServedIdentity(names, self._tested.values, self.cache)
+        names = [self.client.public_address, str(self.server_information.get("id", self.served)), self.text.digest]
+        return ServedIdentity(names, self._self_test_result.values, self.cache)
 
     @cached_property
-    def _confirmation(self) -> Confirmation:
-        probes = [KnownAnswer(question, answer) for question, answer in self._tested.probes]
-        return Confirmation(self.client.public_address, self.ask, probes)
+    def _confirmation(self) -> ServerConfirmation:
+        probes = [KnownAnswer(question, answer) for question, answer in self._self_test_result.probes]
+        return ServerConfirmation(self.client.public_address, self.ask_questions, probes)
 
     def fingerprint(self, kind: Kind) -> str:
         """Return the key of stored answers: a hash of all known facts that the answers depend on."""
@@ -124,7 +124,7 @@ class EndpointModel:
             "kind": "causal",
             "endpoint": self.client.public_address,
             "dialect": self.dialect.scheme,
-            "served": self.about.get("id", self.served),
+            "served": self.server_information.get("id", self.served),
             "tokenizer": self.tokenizer_name,
             "chat_template": self.text.has_chat_template,
             "noise": None if self.noise is None else max(self.noise, self._confirmation.noise),
@@ -132,21 +132,21 @@ class EndpointModel:
             "confirmation": None if self.noise is None else self._confirmation.describe(),
         }
 
-    def entries(self, texts: Iterable[Ids]) -> Iterator[list[tuple[int, list[TokenEntry]]]]:
+    def request_token_entries(self, texts: Iterable[Ids]) -> Iterator[list[tuple[int, list[TokenEntry]]]]:
         """Send texts; yield lists of (index of a text, its checked tokens), one list per group of replies."""
         sent = list(texts)
-        for replies in self.client.stream_replies(self.dialect.request(self.served, ids) for ids in sent):
+        for replies in self.client.stream_replies(self.dialect.build_request(self.served, ids) for ids in sent):
             self.requests_sent += len(replies)
             checked = []
             try:
                 for index, reply in replies:
-                    checked.append((index, validate_entries(self.dialect.entries(reply), sent[index])))
+                    checked.append((index, validate_entries(self.dialect.parse_token_entries(reply), sent[index])))
             except BadReplyError as problem:
                 yield checked
                 raise ModelError(f"The server at {self.client.public_address} cannot be measured: {problem}.") from None
             yield checked
 
-    def ask(self, questions: Sequence[Question]) -> dict[bytes, Answer]:
+    def ask_questions(self, questions: Sequence[Question]) -> dict[bytes, Answer]:
         """Send questions to the server, without the store; return a dictionary from digests to answers.
 
         The value NaN in an answer means a probability of zero.
@@ -154,7 +154,7 @@ class EndpointModel:
         plan = TextPlan(questions)
         return {
             digest: numbers
-            for together in self.entries(plan.texts)
+            for together in self.request_token_entries(plan.texts)
             for index, entries in together
             for digest, numbers in plan.collect_answers(index, entries)
         }
@@ -180,25 +180,25 @@ class EndpointModel:
             return answers
         store.reject_read_only(len(pending))
         unconfirmed = UnconfirmedAnswers(store, self.fingerprint(kind))
-        answers |= unconfirmed.settle({question.digest: question for question in pending}, self.ask)
+        answers |= unconfirmed.confirm_answers({question.digest: question for question in pending}, self.ask_questions)
         pending = [question for question in pending if question.digest not in answers]
-        chosen = self._confirmation.choose(pending)
+        chosen = self._confirmation.choose_questions(pending)
         plan = TextPlan(pending)
-        for window in split_into_windows(plan.order({question.digest for question in chosen})):
+        for window in split_into_windows(plan.order_texts({question.digest for question in chosen})):
             new: dict[bytes, Answer] = {}
             try:
                 for completed in self._answer_window(plan, window, names):
                     new |= completed
                     report(Progress(len(answers) + len(new), len(by_digest)))
-                self._confirmation.remember(chosen, new)
-                self._confirmation.confirm(len(new))
+                self._confirmation.remember_answers(chosen, new)
+                self._confirmation.confirm_model(len(new))
             except ServerChangedError:
                 raise
             except BaseException:
-                unconfirmed.keep(new)
+                unconfirmed.store_answers(new)
                 raise
             store.put(self.fingerprint(kind), new)
-            self._confirmation.remember([by_digest[digest] for digest in new], new)
+            self._confirmation.remember_answers([by_digest[digest] for digest in new], new)
             answers |= new
         return answers
 
@@ -209,14 +209,16 @@ class EndpointModel:
 
         If several earlier models have the same identity (see `ServedIdentity`), their answers are tried in turn.
         """
-        candidates = (store.get(self.fingerprint(kind), questions) for _ in self._identity.candidates())
+        candidates = (
+            store.get(self.fingerprint(kind), questions) for _ in self._identity.list_candidate_fingerprints()
+        )
         return next(stored for stored in candidates if self._confirmation.matches_stored(questions, stored))
 
     def _answer_window(
         self, plan: TextPlan, window: Sequence[int], names: Mapping[bytes, str]
     ) -> Iterator[dict[bytes, Answer]]:
         """Send the texts with the indices in `window`; yield dictionaries of answers that are now complete."""
-        for together in self.entries(plan.texts[index] for index in window):
+        for together in self.request_token_entries(plan.texts[index] for index in window):
             completed = {
                 digest: numbers
                 for place, entries in together
@@ -268,7 +270,7 @@ def validate_entries(entries: list[TokenEntry], ids: Ids) -> list[TokenEntry]:
     ]
 
 
-def open_endpoint(rest: str, dialect: Dialect, options: ModelOptions) -> EndpointModel:
+def open_endpoint(rest: str, dialect: EndpointDialect, options: ModelOptions) -> EndpointModel:
     """Open a model on a server; `rest` is the name after the scheme, such as `my-model@http://localhost:8000/v1`."""
     served, at, address = rest.partition("@")
     if not at or not served:

@@ -21,7 +21,7 @@ class HardwareUsage:
     joules: float | None = 0.0
 
     @contextmanager
-    def measuring(self, devices: Sequence[torch.device]) -> Iterator[None]:
+    def measure_usage(self, devices: Sequence[torch.device]) -> Iterator[None]:
         """Add the time within the context, and the energy of these devices if their driver reports the energy."""
         began, before = time.monotonic(), read_energy_counters(devices)
         try:
@@ -34,12 +34,12 @@ class HardwareUsage:
                 self.joules = self.joules + after - before if known else None  # type: ignore[operator]
 
     def describe_and_reset(self, devices: Sequence[torch.device]) -> dict[str, Any]:
-        """Return the result of `describe`, and set time and energy to zero."""
-        description = self.describe(devices)
+        """Return the result of `describe_usage`, and set time and energy to zero."""
+        description = self.describe_usage(devices)
         self.seconds, self.joules = 0.0, 0.0
         return description
 
-    def describe(self, devices: Sequence[torch.device]) -> dict[str, Any]:
+    def describe_usage(self, devices: Sequence[torch.device]) -> dict[str, Any]:
         """Return an entry for the manifest of a run: hardware, hours, and energy in watt-hours with its source."""
         names = [get_device_name(device) for device in devices]
         entry: dict[str, Any] = {"hardware": names, "hours": round(self.seconds / 3600, 6)}

@@ -27,7 +27,7 @@ def encode_pairs(text: TokenizerText, pairs: Sequence[tuple[str, str]], head: He
     if not head.joined:
         return _encode_as_pairs(text, pairs, head.max_length)
     whole = [f"{first}{head.separator}{second}" for first, second in pairs]
-    joined = text.encode_whole(whole, offsets=text.has_offsets)
+    joined = text.encode_with_special_tokens(whole, offsets=text.has_offsets)
     return [
         EncodedText(encoded.ids)
         if len(encoded.ids) <= head.max_length

@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from tiltmeter.engine.speedups import validate_names
+from tiltmeter.engine.speedups import validate_speedup_names
 from tiltmeter.errors import ModelError
 from tiltmeter.models.local_model import LocalModel
 from tiltmeter.models.model_kinds import find_class_kind
@@ -109,7 +109,7 @@ def wrap_loaded_model(
         device=devices.pop(),
         dtype=next(parameter.dtype for parameter in module.parameters() if parameter.is_floating_point()),
         batch_tokens=batch_tokens,
-        without=validate_names(without),
+        without=validate_speedup_names(without),
     )
 
 

@@ -12,7 +12,7 @@ import httpx2
 
 from tiltmeter.errors import UsageError
 from tiltmeter.http_client.client import Request
-from tiltmeter.models.chat_server import ChatCompletions, ServedChat, excuse_refusal
+from tiltmeter.models.chat_server import ChatCompletions, ServedChat, build_refusal_reply
 from tiltmeter.models.scheme import Scheme
 from tiltmeter.models.server_client import open_client
 from tiltmeter.options import ModelOptions
@@ -41,11 +41,11 @@ class LiteLlmTransport:
         try:
             completion = await asyncio.get_running_loop().run_in_executor(self._threads, complete)
         except Exception as error:  # LiteLLM and other libraries raise many classes of errors
-            return _to_response(error)
+            return _convert_to_response(error)
         return httpx2.Response(200, content=completion.model_dump_json().encode())
 
 
-def _to_response(error: Exception) -> httpx2.Response:
+def _convert_to_response(error: Exception) -> httpx2.Response:
     headers = getattr(getattr(error, "response", None), "headers", None) or {}
     wait = headers.get("retry-after")
     return httpx2.Response(
@@ -75,7 +75,7 @@ def _open(rest: str, options: ModelOptions) -> ServedChat:
         address,
         options,
         key=None,
-        excused=excuse_refusal,
+        excused=build_refusal_reply,
         secrets=_list_secrets(),
         service="LiteLLM",
         hints={401: _KEY_HINT, 403: _KEY_HINT, 404: "check the provider and the name of the model"},

@@ -19,7 +19,7 @@ from tiltmeter.engine.answerer import Answerer
 from tiltmeter.engine.causal import CausalAnswerer
 from tiltmeter.engine.device_workers import DeviceWorkers
 from tiltmeter.engine.execution import answer_all
-from tiltmeter.engine.input_limits import find_first_position, read_config_positions
+from tiltmeter.engine.input_limits import find_first_position, read_config_max_length
 from tiltmeter.engine.masked import MaskedAnswerer
 from tiltmeter.engine.next_sentence import NextSentenceAnswerer
 from tiltmeter.engine.seq2seq import Seq2seqAnswerer
@@ -27,10 +27,10 @@ from tiltmeter.engine.speedups import ALL
 from tiltmeter.errors import ModelError, TiltmeterError
 from tiltmeter.files import create_temporary_folder
 from tiltmeter.models.architecture_facts import build_skeleton, collect_facts
+from tiltmeter.models.device_placement import fits_on_device
 from tiltmeter.models.error_text import describe_error
 from tiltmeter.models.hardware_usage import HardwareUsage
 from tiltmeter.models.model_checks import reject_wrong_direction
-from tiltmeter.models.placement import fits_on_device
 from tiltmeter.models.tokenizer_text import TokenizerText
 from tiltmeter.models.transformers_logging import silence_transformers
 from tiltmeter.progress.progress import ReportProgress
@@ -135,7 +135,7 @@ class LocalModel(ABC):
     @cached_property
     def max_length(self) -> int | None:
         """The maximum length of an input in tokens; None if there is no limit."""
-        limit = read_config_positions(self.config)
+        limit = read_config_max_length(self.config)
         if limit is None:
             return None
         if self.skeleton is not None:
@@ -176,9 +176,9 @@ class LocalModel(ABC):
             "compute": self._usage.describe_and_reset(self.used_devices),
         }
 
-    def measuring(self) -> AbstractContextManager[None]:
+    def measure_hardware_usage(self) -> AbstractContextManager[None]:
         """Return a context in which time and GPU energy are measured and added to this model's hardware usage."""
-        return self._usage.measuring(self.used_devices)
+        return self._usage.measure_usage(self.used_devices)
 
     def get_answerer(self, kind: Kind) -> Answerer:
         """Return the loaded model with the head for this kind of question; load it if necessary.
@@ -209,7 +209,7 @@ class LocalModel(ABC):
         The weights are loaded only if at least one answer is not in `store`.
         """
         try:
-            with self.measuring():
+            with self.measure_hardware_usage():
                 return self._answer(questions, kind=kind, store=store, names=names, report=report)
         except (TiltmeterError, OSError, sqlite3.Error):
             raise
@@ -222,7 +222,7 @@ class LocalModel(ABC):
 
     def _answer(self, questions: Sequence[Question], **options: Unpack[AnswerOptions]) -> Mapping[bytes, Answer]:
         kind, store = options["kind"], options["store"]
-        options["store"] = self._plain_store or store
+        options["store"] = self._temporary_store or store
         fingerprint = self.fingerprint(kind)
         if len(self.devices) > 1:
             workers = self._get_device_workers(kind)
@@ -236,11 +236,11 @@ class LocalModel(ABC):
         if loader is not None:
             loading = LoadFindings(self.unused.get(kind, []), dict(loader.disabled))
             if loading != LoadFindings():
-                store.put_loading(fingerprint, loading)
+                store.put_load_findings(fingerprint, loading)
         return answers
 
     @cached_property
-    def _plain_store(self) -> AnswerStore | None:
+    def _temporary_store(self) -> AnswerStore | None:
         """A temporary store if all speed-ups are disabled, so that all answers are computed again; otherwise None."""
         if not self.without >= ALL:
             return None

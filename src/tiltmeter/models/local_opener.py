@@ -8,12 +8,12 @@ from typing import Any
 import torch
 
 from tiltmeter.engine.answerer import Answerer
-from tiltmeter.engine.speedups import validate_names
+from tiltmeter.engine.speedups import validate_speedup_names
 from tiltmeter.errors import ModelError, UsageError
 from tiltmeter.models.checkpoint_model import build_load_arguments, load_tokenizer, open_model, read_config
+from tiltmeter.models.device_placement import find_device, find_dtype
 from tiltmeter.models.local_model import LocalModel
 from tiltmeter.models.next_sentence_model import NextSentenceModel, find_head
-from tiltmeter.models.placement import find_device, find_dtype
 from tiltmeter.models.transformers_logging import silence_transformers
 from tiltmeter.options import ModelOptions
 from tiltmeter.questions import Kind
@@ -57,13 +57,13 @@ def open_local_model(name: str, **options: Any) -> LocalModel:
         batch_tokens=options.get("batch_tokens"),
         devices=devices,
         trust_remote_code=trusted,
-        without=validate_names(options.get("without", ())),
+        without=validate_speedup_names(options.get("without", ())),
         load_workers=build_device_loaders,
     )
 
 
 def open_with_options(name: str, options: ModelOptions, *, without: Collection[str]) -> LocalModel:
-    """Open a model with the fields of `options` that `open_model` accepts; `without` names speed-ups to disable."""
+    """Open a model with the fields of `options` that `open_model` accepts; disable the speed-ups in `without`."""
     taken = [parameter for parameter in signature(open_model).parameters if hasattr(options, parameter)]
     return open_local_model(name, **{option: getattr(options, option) for option in taken}, without=without)
 

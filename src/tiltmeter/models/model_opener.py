@@ -18,27 +18,30 @@ ModelInput = str | os.PathLike[str] | tuple[Any, Any] | Model | ChatModel
 AnyModel = Model | ChatModel
 
 
-def to_model_list(given: ModelInput | Iterable[ModelInput], options: ModelOptions) -> list[str | AnyModel]:
+def list_given_models(given: ModelInput | Iterable[ModelInput], options: ModelOptions) -> list[str | AnyModel]:
     """Return one or several models as a list; names are not opened here, because the run opens them later.
 
-    >>> to_model_list("bert-base-cased", ModelOptions())
+    >>> list_given_models("bert-base-cased", ModelOptions())
     ['bert-base-cased']
     """
     if isinstance(given, str | os.PathLike | Model | ChatModel) or _is_loaded(given):
         given = [given]  # type: ignore[list-item]
     if not isinstance(given, Iterable):
         raise _build_unknown_error(given)
-    return [os.fspath(model) if isinstance(model, str | os.PathLike) else open_given(model, options) for model in given]
+    return [
+        os.fspath(model) if isinstance(model, str | os.PathLike) else open_given_model(model, options)
+        for model in given
+    ]
 
 
-def open_given(given: ModelInput, options: ModelOptions) -> AnyModel:
+def open_given_model(given: ModelInput, options: ModelOptions) -> AnyModel:
     """Open a model by name, wrap a loaded model, or return an object that is already a model.
 
     With `--chat-template`, texts are put inside the chat template of the model. A name with a scheme, such as
     `openai:gpt-x`, is opened by this scheme (`tiltmeter.models.scheme`). For all other names see
     `checkpoint_model.open_model`.
     """
-    model = _open(given, options)
+    model = _open_model(given, options)
     if not options.chat_template:
         return model
     if isinstance(model, ChatModel):
@@ -48,7 +51,7 @@ def open_given(given: ModelInput, options: ModelOptions) -> AnyModel:
     return TemplatedModel(model)
 
 
-def _open(given: ModelInput, options: ModelOptions) -> AnyModel:
+def _open_model(given: ModelInput, options: ModelOptions) -> AnyModel:
     if isinstance(given, str | os.PathLike):
         name = os.fspath(given)
         scheme = find_scheme(name)
@@ -99,7 +102,7 @@ def use_model(given: str | AnyModel, options: ModelOptions) -> Iterator[AnyModel
 def _open_named(name: str, options: ModelOptions) -> AnyModel:
     """Open a model by name; convert errors of libraries to ModelError."""
     try:
-        model = open_given(name, options)
+        model = open_given_model(name, options)
         if isinstance(model, Model):
             _ = model.max_length  # for a local model, this raises an error if sizes in its config contradict each other
         return model

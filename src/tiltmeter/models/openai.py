@@ -27,7 +27,7 @@ class OpenAiDialect:
         self._new_tokens = 1
         return relaxed
 
-    def request(self, model: str, ids: Ids) -> Request:
+    def build_request(self, model: str, ids: Ids) -> Request:
         """Return a request for the log-probabilities of a text (`echo`), without new tokens if the server allows it."""
         return Request(
             "/completions",
@@ -42,7 +42,7 @@ class OpenAiDialect:
             },
         )
 
-    def entries(self, reply: Any) -> list[TokenEntry]:
+    def parse_token_entries(self, reply: Any) -> list[TokenEntry]:
         """Return the tokens in a reply with their log-probabilities; if the server generated a token, it comes last."""
         try:
             logprobs = reply["choices"][0].get("logprobs") or {}
@@ -59,9 +59,9 @@ class OpenAiDialect:
             for number, value, top in zip(_parse_token_ids(tokens), values, best, strict=True)
         ]
 
-    def about(self, client: Client, model: str) -> dict[str, Any]:
+    def get_model_information(self, client: Client, model: str) -> dict[str, Any]:
         """Return the model's id, maximum length and root from the reply to `/v1/models`."""
-        listed = client.ask(Request("/models"))
+        listed = client.send_request(Request("/models"))
         models = (
             [entry for entry in listed.get("data", []) if isinstance(entry, dict)] if isinstance(listed, dict) else []
         )

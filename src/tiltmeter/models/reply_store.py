@@ -45,19 +45,19 @@ class ReplyStore(CacheDatabase):
     def get(self, fingerprint: str, questions: Iterable[bytes]) -> dict[bytes, Reply]:
         """Return a dictionary from question digests to stored replies; omit missing and damaged replies."""
         query = f"SELECT question, reply FROM replies WHERE fingerprint = ? AND checksum = {_CHECKSUM} AND question IN"
-        rows = self.select_in(query, [fingerprint], questions)
+        rows = self.select_rows_with_values(query, [fingerprint], questions)
         return {question: Reply.from_dict(json.loads(reply)) for question, reply in rows}
 
     def merge(self, path: Path | str) -> None:
         """Add the replies of the store in the file `path`; replace an existing reply only if it is damaged."""
-        self._merge(path, [_MERGE])
+        self._merge_file(path, [_MERGE])
 
-    def confirm(self, unconfirmed: str, fingerprint: str, questions: Iterable[bytes]) -> None:
+    def confirm_replies(self, unconfirmed: str, fingerprint: str, questions: Iterable[bytes]) -> None:
         """Move replies from the key `unconfirmed` to the key `fingerprint`, because they are now confirmed."""
         replies = self.get(unconfirmed, questions)
         with self.begin_transaction():
             for question, reply in replies.items():
-                self._insert(fingerprint, question, reply)
+                self._insert_reply(fingerprint, question, reply)
         self.delete(unconfirmed, replies)
 
     def delete(self, fingerprint: str, questions: Iterable[bytes]) -> None:
@@ -69,9 +69,9 @@ class ReplyStore(CacheDatabase):
     def put(self, fingerprint: str, question: bytes, reply: Reply) -> None:
         """Store a reply, unless an undamaged reply is already stored."""
         with self.begin_transaction():
-            self._insert(fingerprint, question, reply)
+            self._insert_reply(fingerprint, question, reply)
 
-    def _insert(self, fingerprint: str, question: bytes, reply: Reply) -> None:
+    def _insert_reply(self, fingerprint: str, question: bytes, reply: Reply) -> None:
         text = json.dumps(reply.to_dict(), ensure_ascii=False)
         row = (fingerprint, question, text)
         self._db.execute(_INSERT, [*row, compute_checksum(*row)])

@@ -24,9 +24,9 @@ class ServedIdentity:
         key = hashlib.sha256("\n".join(names).encode()).hexdigest()
         self._path = cache / "endpoints" / f"{key}.json" if cache is not None else None
         self._known = _read_earlier_values(self._path)
-        self._same = [earlier for earlier in reversed(self._known) if self._is_same(earlier)]
+        self._same = [earlier for earlier in reversed(self._known) if self._has_same_values(earlier)]
         if not self._same:
-            self._add(self._probes)
+            self._add_entry(self._probes)
         self._chosen = self._same[0]
 
     @property
@@ -34,7 +34,7 @@ class ServedIdentity:
         """The fingerprint of the model; `candidates` changes it if earlier models had the same probe values."""
         return hashlib.sha256(json.dumps([*self._names, self._chosen]).encode()).hexdigest()
 
-    def candidates(self) -> Iterator[str]:
+    def list_candidate_fingerprints(self) -> Iterator[str]:
         """Yield the fingerprints of earlier models with the same probe values, and then a new fingerprint.
 
         The fingerprint that was yielded last becomes the value of the property `fingerprint`.
@@ -43,17 +43,17 @@ class ServedIdentity:
         for candidate in (self._chosen, *others):
             self._chosen = candidate
             yield self.fingerprint
-        self._add([*self._same[-1][: len(self._probes)], float(len(self._same))])
+        self._add_entry([*self._same[-1][: len(self._probes)], float(len(self._same))])
         self._chosen = self._same[0]
         yield self.fingerprint
 
-    def _is_same(self, earlier: Sequence[float]) -> bool:
+    def _has_same_values(self, earlier: Sequence[float]) -> bool:
         count = len(self._probes)
         return count <= len(earlier) <= count + 1 and all(
             abs(one - other) <= _MAX_CHANGE for one, other in zip(earlier, self._probes, strict=False)
         )
 
-    def _add(self, entry: list[float]) -> None:
+    def _add_entry(self, entry: list[float]) -> None:
         self._same.insert(0, entry)
         self._known.append(entry)
         if self._path is not None:

@@ -22,7 +22,7 @@ class SglangDialect:
         """Return False, because there is no other variant of the request to try after an error."""
         return False
 
-    def request(self, model: str, ids: Ids) -> Request:  # noqa: ARG002 - the server serves one model
+    def build_request(self, model: str, ids: Ids) -> Request:  # noqa: ARG002 - the server serves one model
         """Return a request for the log-probabilities of all input tokens; no new token is generated."""
         return Request(
             "/generate",
@@ -35,7 +35,7 @@ class SglangDialect:
             },
         )
 
-    def entries(self, reply: Any) -> list[TokenEntry]:
+    def parse_token_entries(self, reply: Any) -> list[TokenEntry]:
         """Return the input tokens in a reply with their log-probabilities; the first token has no log-probability."""
         try:
             meta = reply["meta_info"]
@@ -48,9 +48,9 @@ class SglangDialect:
         except (LookupError, TypeError, ValueError) as error:
             raise BadReplyError("the server's reply has no `meta_info.input_token_logprobs`") from error
 
-    def about(self, client: Client, model: str) -> dict[str, Any]:
+    def get_model_information(self, client: Client, model: str) -> dict[str, Any]:
         """Return the path of the model on the server, from the reply to `/get_model_info`."""
-        info = client.ask(Request("/get_model_info"))
+        info = client.send_request(Request("/get_model_info"))
         return {"id": info.get("model_path", model) if isinstance(info, dict) else model}
 
 

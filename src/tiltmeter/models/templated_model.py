@@ -27,7 +27,7 @@ class TemplatedText(TokenizerText):
         super().__init__(tokenizer, None, "causal")
         self.start = _START
 
-    def encode_whole(self, texts: Sequence[str], *, offsets: bool = False) -> list[EncodedText]:
+    def encode_with_special_tokens(self, texts: Sequence[str], *, offsets: bool = False) -> list[EncodedText]:
         """Tokenize texts, and put the placeholder before each text; the template contains all other special tokens."""
         encoded = self.encode(texts, offsets=offsets)
         return [EncodedText((_START, *text.ids), ((0, 0), *text.offsets) if offsets else ()) for text in encoded]
@@ -114,15 +114,15 @@ def _render_prefix(name: str, tokenizer: Any) -> tuple[str, Ids]:
     if not mark:
         raise ModelError(f"The chat template of {name} omits the assistant's turn; omit --chat-template.")
 
-    def encode(text: str) -> Ids:
+    def encode_text(text: str) -> Ids:
         reject_text_growth(tokenizer, [text])
         return tuple(tokenizer(text, add_special_tokens=False)["input_ids"])
 
     # The prefix is also tried without its last space, because SentencePiece makes the space before a word part of the
     # word's token.
     for front in (prefix, prefix.removesuffix(" ")):
-        if encode(prefix + _SAMPLE) == encode(front) + encode(_SAMPLE):
-            return prefix, encode(front)
+        if encode_text(prefix + _SAMPLE) == encode_text(front) + encode_text(_SAMPLE):
+            return prefix, encode_text(front)
     raise ModelError(
         f"The tokenizer of {name} splits a text differently inside its chat template; omit --chat-template."
     )

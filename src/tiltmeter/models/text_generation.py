@@ -69,11 +69,11 @@ class TextGenerator:
             for start in range(0, len(places), rows):
                 batch = places[start : start + rows]
                 filled = [prompts[place] for place in (batch * rows)[:rows]]
-                found = self._generate(filled, width, longest, temperature)
+                found = self._generate_batch(filled, width, longest, temperature)
                 yield batch, [_cut_at_end(tokens, self.ends) for tokens in found[: len(batch)]]
 
     @cached_property
-    def takes_batches(self) -> bool:
+    def supports_batches(self) -> bool:
         """Whether the probabilities for a prompt are independent of padding and of the other prompts in the batch."""
         lengths = [min(length, (self.max_length or length + 2) - 2) for length in _CHECKED_LENGTHS]
         short, long = ([(7 * place + 3) % self.vocabulary for place in range(length)] for length in lengths)
@@ -92,15 +92,15 @@ class TextGenerator:
         """
         width = -(-length // _GRID) * _GRID
         if (
-            width + longest > min(self._position_switch, self.max_length or self._position_switch)
-            or not self.takes_batches
+            width + longest > min(self._position_switch_length, self.max_length or self._position_switch_length)
+            or not self.supports_batches
         ):
             return length, 1
         rows = max(1, _BATCH_TOKENS // (width + longest))
         return width, min(rows, _CPU_ROWS) if self.device.type == "cpu" else rows
 
     @cached_property
-    def _position_switch(self) -> float:
+    def _position_switch_length(self) -> float:
         """The row length in tokens from which all rows of a batch get another position encoding; infinite if unused."""
         config: Any = self.module.config
         lengths = [
@@ -108,23 +108,25 @@ class TextGenerator:
         ]
         return min((length for length in lengths if isinstance(length, int)), default=float("inf"))
 
-    def _generate(
+    def _generate_batch(
         self, prompts: Sequence[SeededPrompt], width: int, longest: int, temperature: float
     ) -> list[list[int]]:
         rows = [prompt.ids for prompt in prompts]
         choice = _TokenChoice(self.name, [prompt.seed for prompt in prompts], temperature)
-        made = self._call(rows, width, choice, max_new_tokens=longest, eos_token_id=list(self.ends))
+        made = self._call_model(rows, width, choice, max_new_tokens=longest, eos_token_id=list(self.ends))
         tokens: list[list[int]] = made[:, width:].tolist()
         return tokens
 
     def _compute_log_probs(self, rows: Sequence[Sequence[int]], width: int) -> torch.Tensor:
         """Generate two tokens; return the log-probabilities of the vocabulary for both tokens in the first row."""
-        output = self._call(rows, width, None, max_new_tokens=2, output_logits=True, return_dict_in_generate=True)
+        output = self._call_model(rows, width, None, max_new_tokens=2, output_logits=True, return_dict_in_generate=True)
         return torch.stack([logits[0].log_softmax(-1) for logits in output.logits])
 
     @silence_transformers()
     @torch.inference_mode()
-    def _call(self, rows: Sequence[Sequence[int]], width: int, choice: LogitsProcessor | None, **settings: Any) -> Any:
+    def _call_model(
+        self, rows: Sequence[Sequence[int]], width: int, choice: LogitsProcessor | None, **settings: Any
+    ) -> Any:
         padded = [[self.padding] * (width - len(row)) + list(row) for row in rows]
         mask = [[0] * (width - len(row)) + [1] * len(row) for row in rows]
         config = GenerationConfig(  # type: ignore[no-untyped-call]

@@ -49,7 +49,7 @@ class TextPlan:
                 self._waiting.setdefault(text, []).append(number)
         self._replies: dict[int, list[TokenEntry]] = {}
 
-    def order(self, first: Collection[bytes]) -> list[int]:
+    def order_texts(self, first: Collection[bytes]) -> list[int]:
         """Return the indices of all texts; texts of the questions whose digests are in `first` come first."""
         leading = dict.fromkeys(
             text

@@ -37,7 +37,7 @@ def reject_text_growth(tokenizer: Any, texts: Sequence[str]) -> None:
     if _compute_bound(rules, max(map(len, texts), default=0)) <= _MAX_CHARACTERS:
         return
     for text in texts:
-        if not _stays_short(rules, text):
+        if not _is_below_limit(rules, text):
             raise ModelError(
                 f"The normalizer of the tokenizer of {tokenizer.name_or_path or 'the model'} turns one text into more "
                 f"than {_MAX_CHARACTERS:,} characters; check the rules of 'normalizer' in tokenizer.json."
@@ -89,7 +89,7 @@ def _compute_shortest_match(pattern: str) -> int:
         return 0
 
 
-def _stays_short(rules: Sequence[_Rule], text: str) -> bool:
+def _is_below_limit(rules: Sequence[_Rule], text: str) -> bool:
     """Return whether the length of a text stays within the limit after each rule of the normaliser."""
     longest = max(_MAX_CHARACTERS, _MAX_GROWTH * len(text))
     if _compute_bound(rules, len(text)) <= longest:

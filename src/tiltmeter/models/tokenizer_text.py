@@ -13,7 +13,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from tiltmeter.engine.input_limits import read_decoder_start
+from tiltmeter.engine.input_limits import read_decoder_start_token
 from tiltmeter.errors import ModelError
 from tiltmeter.models.tokenizer_growth import reject_text_growth
 from tiltmeter.questions import EncodedText, Kind
@@ -106,7 +106,7 @@ class TokenizerText:
         self.sentinel: int | None = known.get(_SENTINEL)
         self.sentinel_text = _SENTINEL if self.sentinel is not None else ""
         self.decoder_start: int | None = _select_first_id(
-            read_decoder_start(config), tokenizer.pad_token_id, tokenizer.bos_token_id
+            read_decoder_start_token(config), tokenizer.pad_token_id, tokenizer.bos_token_id
         )
         self.pad_text: str = tokenizer.pad_token or ""
         # Byte-level tokenizers have no unknown token; some of them name the BOS or EOS token as their unknown token.
@@ -139,14 +139,14 @@ class TokenizerText:
 
     def encode(self, texts: Sequence[str], *, offsets: bool = False) -> list[EncodedText]:
         """Tokenize texts without special tokens."""
-        return self._encode(texts, special=False, offsets=offsets)
+        return self._encode_texts(texts, special=False, offsets=offsets)
 
-    def encode_whole(self, texts: Sequence[str], *, offsets: bool = False) -> list[EncodedText]:
+    def encode_with_special_tokens(self, texts: Sequence[str], *, offsets: bool = False) -> list[EncodedText]:
         """Tokenize texts with the special tokens that the model expects around an input."""
-        return self._encode(texts, special=True, offsets=offsets)
+        return self._encode_texts(texts, special=True, offsets=offsets)
 
-    def words(self, texts: Sequence[str]) -> list[tuple[int | None, ...]]:
-        """For each text, return the word index of each token of `encode_whole`; None for a special token."""
+    def find_token_words(self, texts: Sequence[str]) -> list[tuple[int | None, ...]]:
+        """Return, per text, the word index of each token of `encode_with_special_tokens`; None for a special token."""
         if not texts:
             return []
         reject_text_growth(self.tokenizer, texts)
@@ -177,7 +177,7 @@ class TokenizerText:
             self._decoded[key] = str(self.tokenizer.decode(list(ids)))
         return self._decoded[key]
 
-    def _encode(self, texts: Sequence[str], *, special: bool, offsets: bool) -> list[EncodedText]:
+    def _encode_texts(self, texts: Sequence[str], *, special: bool, offsets: bool) -> list[EncodedText]:
         # Each distinct text is encoded once, because benchmarks ask several questions about the same text.
         distinct = list(dict.fromkeys(texts))
         if not distinct:

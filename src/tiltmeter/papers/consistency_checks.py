@@ -73,7 +73,7 @@ def _check_icat(numbers: list[PrintedNumber]) -> Iterator[tuple[PrintedNumber, s
     rows: dict[tuple[object, ...], dict[str, PrintedNumber]] = {}
     for number in numbers:
         if "test" in number.cell:
-            key = (number.paper.key, number.table, number.cell["test"], *number.row())
+            key = (number.paper.key, number.table, number.cell["test"], *number.build_row_head())
             rows.setdefault(key, {})[number.cell["metric"]] = number
     for row in rows.values():
         printed = row.get("ICAT") or row.get("micro ICAT")
@@ -115,7 +115,7 @@ def _check_means(numbers: list[PrintedNumber]) -> Iterator[tuple[PrintedNumber, 
     rows: dict[str, dict[tuple[str, ...], dict[int, float]]] = {}
     for number in numbers:
         if number.paper.key == "gest2024" and number.kind == "value" and number.table in GROUPS.values():
-            row = rows.setdefault(number.table, {}).setdefault(number.row(), {})
+            row = rows.setdefault(number.table, {}).setdefault(number.build_row_head(), {})
             row[int(number.cell["stereotype"])] = float(number.text)
     for number in numbers:
         if number.paper.key != "gest2024" or number.table != "3" or number.cell["quantity"] not in _SIDES:

@@ -48,11 +48,11 @@ class Paper:
     table_digits: Mapping[str, int] = field(default_factory=dict)
     left_out: tuple[OmittedNumbers, ...] = ()
 
-    def row_names(self, table: str) -> tuple[str, ...]:
+    def get_row_names(self, table: str) -> tuple[str, ...]:
         """Return the names of the CSV columns that form the heads of the rows of a table."""
         return _TEXT_ROWS if table == TEXT else self.rows
 
-    def column_names(self, table: str) -> tuple[str, ...]:
+    def get_column_names(self, table: str) -> tuple[str, ...]:
         """Return the names of the CSV columns that form the heads of the columns of a table."""
         return () if table == TEXT else self.columns
 
@@ -84,13 +84,13 @@ class PrintedNumber:
         least = 0 if self.cell.get("metric") == COUNT else self.paper.count_decimals(self.table)
         return max(len(self.text.partition(".")[2]), least)
 
-    def row(self) -> tuple[str, ...]:
+    def build_row_head(self) -> tuple[str, ...]:
         """Return the head of the number's row, such as model and language."""
-        return tuple(self.cell[name] for name in self.paper.row_names(self.table) if self.cell.get(name))
+        return tuple(self.cell[name] for name in self.paper.get_row_names(self.table) if self.cell.get(name))
 
-    def column(self) -> tuple[str, ...]:
+    def build_column_head(self) -> tuple[str, ...]:
         """Return the head of the number's column, such as the metric."""
-        return tuple(self.cell[name] for name in self.paper.column_names(self.table) if self.cell.get(name))
+        return tuple(self.cell[name] for name in self.paper.get_column_names(self.table) if self.cell.get(name))
 
 
 @cache

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from tiltmeter.errors import UsageError
+from tiltmeter.papers.difference_reasons import Reason, Remark, find_reason, load_remarks
 from tiltmeter.papers.printed_numbers import Paper, PrintedNumber, find_paper, load_papers, read_printed_numbers
-from tiltmeter.papers.reasons import Reason, Remark, find_reason, load_remarks
 from tiltmeter.papers.rounding import matches_printed
-from tiltmeter.papers.sources.lookup import find_source
 from tiltmeter.papers.sources.recipe import NotAvailable, NumberSource
 from tiltmeter.papers.sources.recipe_context import RecipeContext, UsedFile
+from tiltmeter.papers.sources.source_lookup import find_source
 from tiltmeter.reports.grouping import group_by
 
 ALL = "all"
@@ -57,7 +57,7 @@ class Reproduction:
         """Return the papers of the selected numbers."""
         return list({outcome.printed.paper.key: outcome.printed.paper for outcome in self.outcomes}.values())
 
-    def tables(self, paper: Paper) -> dict[str, list[ReproducedNumber]]:
+    def group_by_table(self, paper: Paper) -> dict[str, list[ReproducedNumber]]:
         """Return a mapping from each table of a paper to the outcomes of its numbers."""
         outcomes = (outcome for outcome in self.outcomes if outcome.printed.paper.key == paper.key)
         return group_by(outcomes, lambda outcome: outcome.printed.table)
@@ -144,7 +144,7 @@ def _reproduce_number(number: PrintedNumber, context: RecipeContext, from_models
 def _compute_value(source: NumberSource, context: RecipeContext) -> float:
     if source.recipe is None:
         raise NotAvailable(source.lacking)
-    numbers = context.compute(source.recipe)
+    numbers = context.compute_numbers(source.recipe)
     if source.key not in numbers:
         raise NotAvailable(f"{source.recipe.name} does not contain this number.")
     return numbers[source.key]

@@ -21,7 +21,7 @@ def show_in_notebook(label: str) -> Iterator[ReportProgress]:
     if display is None:
         yield ignore_progress
         return
-    handle = display(_render(label, None, ""), raw=True, display_id=True)
+    handle = display(_render_bar(label, None, ""), raw=True, display_id=True)
     pace, drawn = Pace(), 0.0
 
     def report(now: Progress) -> None:
@@ -29,12 +29,12 @@ def show_in_notebook(label: str) -> Iterator[ReportProgress]:
         pace.update(now)
         if pace.ended - drawn >= _SECONDS_BETWEEN or now.done == now.total:
             drawn = pace.ended
-            handle.update(_render(label, now, describe_progress(now, pace)), raw=True)
+            handle.update(_render_bar(label, now, describe_progress(now, pace)), raw=True)
 
     yield report
 
 
-def _render(label: str, now: Progress | None, text: str) -> dict[str, str]:
+def _render_bar(label: str, now: Progress | None, text: str) -> dict[str, str]:
     values = f' value="{now.done}" max="{max(now.total, 1)}"' if now is not None and now.total is not None else ""
     html = f"<label>{escape(label)} <progress{values}></progress> {escape(text)}</label>"
     return {"text/plain": f"{label}: {text}", "text/html": html}

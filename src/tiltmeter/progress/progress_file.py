@@ -43,9 +43,9 @@ class ProgressFile:
 
         def write() -> None:
             while not ended.wait(SECONDS_BETWEEN_WRITES):
-                self.flush()
+                self.write_if_changed()
 
-        self.flush()
+        self.write_if_changed()
         thread = threading.Thread(target=write, name="progress", daemon=True)
         thread.start()
         try:
@@ -53,25 +53,25 @@ class ProgressFile:
         finally:
             ended.set()
             thread.join()
-            self.flush()
+            self.write_if_changed()
 
     @contextmanager
-    def watch(self, label: str) -> Iterator[ReportProgress]:
+    def watch_progress(self, label: str) -> Iterator[ReportProgress]:
         """Record the progress of one model, or of one head of a model, as a stage.
 
         Pass this method to `evaluate` as the argument `watch`.
         """
         stage = Pace(label, self._clock)
         self.stages.append(stage)
-        self._enter("loading")
+        self._set_phase("loading")
 
         def report(progress: Progress) -> None:
             stage.update(progress)
-            self._enter("loading" if stage.loaded is None else "answering")
+            self._set_phase("loading" if stage.loaded is None else "answering")
 
         yield report
         stage.ended = self._clock()
-        self._enter("measuring")
+        self._set_phase("measuring")
 
     def record_interim_values(self, values: Callable[[], Sequence[Any]]) -> None:
         """Call `values` and record the interim values (dataclasses); do nothing if the last call was too recent.
@@ -86,12 +86,12 @@ class ProgressFile:
         self._next_values = now + max(1.0, (now - began) / _VALUES_SHARE)
         self._changed = True
 
-    def tell(self, sentence: str) -> None:
+    def record_message(self, sentence: str) -> None:
         """Record a message about requests and cost; pass this method to `evaluate` as the argument `tell`."""
         self._messages.append(sentence)
         self._changed = True
 
-    def flush(self) -> None:
+    def write_if_changed(self) -> None:
         """Write the file if the progress has changed."""
         if self._changed:
             # Reset the flag before reading the state, so that a change during the write is written next time.
@@ -101,7 +101,7 @@ class ProgressFile:
             except (OSError, TiltmeterError):  # Windows cannot replace a file that is open; the next call tries again
                 self._changed = True
 
-    def _enter(self, phase: str) -> None:
+    def _set_phase(self, phase: str) -> None:
         self._phase = phase
         self._changed = True
 

@@ -44,13 +44,13 @@ def combine_runs(results: Sequence[tuple[str, Result]]) -> CombinedRuns:
     the name of the model. If the protocols are not all different, the name of the run is added instead. A UsageError is
     raised if one benchmark was measured by likelihoods in one run and by prompts in another.
     """
-    _reject_mixed(results)
+    _reject_mixed_runs(results)
     runs = [(name, result.records) for name, result in results]
     names = _build_display_names(runs)
     tables, answers, tokens = [], [], []
     for number, (_, result) in enumerate(results):
         renamed = {
-            (model, protocol): names.model(number, model, protocol)
+            (model, protocol): names.get_model_name(number, model, protocol)
             for model, protocol in result.scores[["model", "protocol"]].drop_duplicates().itertuples(index=False)
         }
         tables.append(_rename_table(result.scores, renamed, names.benchmarks))
@@ -80,7 +80,9 @@ def label_records(runs: Sequence[tuple[str, Sequence[Record]]]) -> list[Record]:
     """
     names = _build_display_names(runs)
     return [
-        _label_record(record, names.model(number, record.model, record.protocol), names.benchmarks[record.benchmark])
+        _label_record(
+            record, names.get_model_name(number, record.model, record.protocol), names.benchmarks[record.benchmark]
+        )
         for number, (_, records) in enumerate(runs)
         for record in records
     ]
@@ -97,7 +99,7 @@ class _DisplayNames:
     benchmarks: dict[str, str]
     suffixes: Mapping[tuple[int, str, str], str]
 
-    def model(self, number: int, model: str, protocol: str) -> str:
+    def get_model_name(self, number: int, model: str, protocol: str) -> str:
         """Return the display name of a model in the run with the index `number`."""
         return self.models.get(model, model) + self.suffixes.get((number, model, get_base_protocol(protocol)), "")
 
@@ -110,7 +112,7 @@ def _build_display_names(runs: Sequence[tuple[str, Sequence[Record]]]) -> _Displ
     )
 
 
-def _reject_mixed(results: Sequence[tuple[str, Result]]) -> None:
+def _reject_mixed_runs(results: Sequence[tuple[str, Result]]) -> None:
     """Raise an error if a benchmark was measured by likelihoods in one run and by prompts in another."""
     prompted: dict[str, dict[bool, str]] = {}
     for name, result in results:

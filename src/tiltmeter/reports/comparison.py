@@ -121,7 +121,7 @@ def describe_difference(difference: PairedDifference) -> str:
         start = "inconclusive" if prefix else "Inconclusive"
         # The detectable difference is undefined if all items differ by the same amount.
         note = f" These items can detect a difference of {texts['detectable']}." if contrast.detectable else ""
-        if difference.missing.width:
+        if difference.missing.largest_change:
             low, high = (measure.number(end, signed=True) for end in difference.possible)
             note = f" If all missing answers were on one side, the difference could be from {low} to {high}."
         return f"{prefix}{start} between {left} and {right} (n={contrast.n:,}): {both}, difference {interval}.{note}"

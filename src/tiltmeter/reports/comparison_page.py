@@ -20,7 +20,7 @@ from tiltmeter.reports.comparison import (
     select_summaries,
 )
 from tiltmeter.reports.comparison_matrix import SIGNS, DifferenceMatrix, build_matrices, is_large
-from tiltmeter.reports.display_text import clip, format_label
+from tiltmeter.reports.display_text import clip_text, format_label
 from tiltmeter.reports.formatting import format_four_digits
 from tiltmeter.reports.item_texts import list_stored_texts
 from tiltmeter.reports.page_templates import load_template, read_template_file
@@ -116,7 +116,7 @@ def render_comparison_page(comparison: Comparison, *, items: int | None = 200, e
         matrices=[_format_matrix(matrix) for matrix in build_matrices(comparison)] if large else [],
         signs=SIGNS,
         without_items=items == 0,
-        notes=[clip(note) for note in (*comparison.notes, *_describe_omitted_texts(comparison.differences))],
+        notes=[clip_text(note) for note in (*comparison.notes, *_describe_omitted_texts(comparison.differences))],
         method=describe_method(comparison.differences),
         version=tiltmeter.__version__,
     )
@@ -145,7 +145,7 @@ def _build_section(pair: Sequence[Difference], limit: int | None, texts: _Texts)
         format_label(first.left.label),
         format_label(first.right.label),
         format_label(first.subject),
-        [clip(describe_difference(difference)) for difference in select_summaries(pair)],
+        [clip_text(describe_difference(difference)) for difference in select_summaries(pair)],
         [_build_row(difference, pair) for difference in pair],
         [] if limit == 0 else list(_list_disagreements(pair, limit, texts)),
         any(difference.verdict == "significant" for difference in select_summaries(pair)),
@@ -223,7 +223,7 @@ def _build_disagreement(
     item = key[1]
     item_texts = [text for by_id in texts if (text := by_id.get(format_label(item)))]
     return Disagreement(
-        clip(item, 80),
+        clip_text(item, 80),
         ", ".join(_describe_attributes(difference.left.cell.get_attributes(key))),
         # If both sides translated the same sentence, their contexts are equal, and only one is shown.
         tuple(dict.fromkeys(text.context for text in item_texts if text.context)),
@@ -251,7 +251,7 @@ def _list_candidates(
     text_roles = (role for text in item_texts for role in text.texts)
     for role in dict.fromkeys((*difference.quantity.values.roles, *text_roles)):
         texts = tuple(text.texts[role] for text in item_texts if role in text.texts)
-        scores = [side.cell.score(key, role) for side in (difference.left, difference.right)]
+        scores = [side.cell.get_score(key, role) for side in (difference.left, difference.right)]
         yield CandidateScores(
             role, texts, tuple("" if score is None else format_four_digits(score) for score in scores)
         )
@@ -261,11 +261,11 @@ def _list_translations(difference: Difference, key: tuple[str, str]) -> list[Can
     """Return the translation by each side and the gender it shows; the list is empty for language models."""
     lines = []
     for number, side in enumerate((difference.left, difference.right)):
-        translation = side.cell.translation(key)
+        translation = side.cell.get_translation(key)
         if translation is not None:
             genders = ["", ""]
-            genders[number] = _GENDERS.get(side.cell.score(key, ROLE), "")
-            lines.append(CandidateScores(format_label(side.label), (clip(translation),), tuple(genders)))
+            genders[number] = _GENDERS.get(side.cell.get_score(key, ROLE), "")
+            lines.append(CandidateScores(format_label(side.label), (clip_text(translation),), tuple(genders)))
     return lines
 
 

@@ -13,7 +13,7 @@ from tiltmeter.comparing.group_difference import GroupComparison
 from tiltmeter.comparing.size_slopes import SizeComparison
 from tiltmeter.measures.crossed_effects import MemberInference
 from tiltmeter.reports.comparison import group_by_pair
-from tiltmeter.reports.display_text import clip, format_label
+from tiltmeter.reports.display_text import clip_text, format_label
 from tiltmeter.reports.figures import Figure
 from tiltmeter.reports.figures.size_map import build_size_map
 from tiltmeter.reports.group_comparison import (
@@ -111,7 +111,7 @@ def build_section(
     shown = [number for number in range(len(heads)) if any(row.cells[number] for row in rows)]
     return ContrastSection(
         format_label(title, 120),
-        [clip(sentence) for sentence in sentences],
+        [clip_text(sentence) for sentence in sentences],
         [heads[number] for number in shown],
         [ContrastRow([row.cells[n] for n in shown], [row.bold[n] for n in shown]) for row in rows],
     )
@@ -132,7 +132,7 @@ def build_size_figures(comparison: SizeComparison) -> list[tuple[str, Figure]]:
 
 def render_svg(figure: Figure) -> Markup:
     """Return the figure as inline SVG. The converter escapes names from data, so the SVG is safe in HTML."""
-    return Markup(vl_convert.vegalite_to_svg(json.dumps(figure.paper()), allowed_base_urls=[]))
+    return Markup(vl_convert.vegalite_to_svg(json.dumps(figure.build_combined_spec()), allowed_base_urls=[]))
 
 
 def render_page(title: str, sections: Sequence[ContrastSection], notes: Sequence[str], method: str) -> str:
@@ -142,7 +142,7 @@ def render_page(title: str, sections: Sequence[ContrastSection], notes: Sequence
         style=Markup(read_template_file("report.css")),
         title=title,
         sections=sections,
-        notes=[clip(note) for note in notes],
+        notes=[clip_text(note) for note in notes],
         method=method,
         version=tiltmeter.__version__,
     )

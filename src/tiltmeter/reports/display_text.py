@@ -17,10 +17,10 @@ TEXT = 1_000  # maximum number of characters in a sentence
 _PATH = re.compile(r"(?:chat:)?(/|\.{1,2}[/\\]|~|[A-Za-z]:[/\\])|.*\.(jsonl|gguf)$")
 
 
-def clip(text: str, limit: int = TEXT) -> str:
+def clip_text(text: str, limit: int = TEXT) -> str:
     """Return the text; if it is longer than `limit`, return its first `limit` characters and its length.
 
-    >>> clip("a" * 2000, 10)
+    >>> clip_text("a" * 2000, 10)
     'aaaaaaaaaa… (2,000 characters)'
     """
     if len(text) <= limit:

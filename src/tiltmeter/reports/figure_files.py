@@ -20,7 +20,7 @@ def save_figures(figures: Iterable[tuple[str, Figure]], folder: Path) -> list[Pa
     reject_unwritable_folder(folder)
     written = []
     for benchmark, figure in figures:
-        svg = vl_convert.vegalite_to_svg(json.dumps(figure.paper()), allowed_base_urls=[])
+        svg = vl_convert.vegalite_to_svg(json.dumps(figure.build_combined_spec()), allowed_base_urls=[])
         for suffix, content in (
             ("svg", svg.encode()),
             ("png", vl_convert.svg_to_png(svg, scale=_SCALE)),

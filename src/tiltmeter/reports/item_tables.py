@@ -5,7 +5,7 @@ from rich.console import Console
 from rich.text import Text
 
 from tiltmeter.comparing.cells import format_location
-from tiltmeter.comparing.item_quality import ItemQuality, PanelQuality
+from tiltmeter.comparing.item_quality import ItemQuality, MeasureItemQuality
 from tiltmeter.comparing.item_statistics import Reliability
 from tiltmeter.comparing.strongest_items import CONTEXT, GROUP_COLUMNS, INFLUENCE, PREFERENCE
 from tiltmeter.measures.estimates import Interval
@@ -28,9 +28,9 @@ def print_item_quality(quality: ItemQuality, console: Console, *, top: int = 0) 
             f"{len(one.items):,}",
             _format_reliability(one.reliability, console),
             _format_reliability(one.over_clusters, console),
-            f"{one.same:,} ({one.same / max(1, len(one.items)):.0%})",
-            f"{len(one.wrong):,}" if one.panel.is_quality else "",
-            f"{len(one.against):,}",
+            f"{one.same_outcome_count:,} ({one.same_outcome_count / max(1, len(one.items)):.0%})",
+            f"{len(one.wrong):,}" if one.panel.measures_quality else "",
+            f"{len(one.contrary_items):,}",
         ]
         for one in quality.panels
     ]
@@ -103,10 +103,10 @@ def _print_languages(quality: ItemQuality, console: Console) -> None:
     print_fitting_table(console, heads, rows, labels=2, optional=("models\nin both", "items"), edges=True)
 
 
-def _print_strongest(quality: ItemQuality, one: PanelQuality, top: int, console: Console) -> None:
-    if one.panel.is_quality:
+def _print_strongest(quality: ItemQuality, one: MeasureItemQuality, top: int, console: Console) -> None:
+    if one.panel.measures_quality:
         return
-    texts = quality.texts(one)
+    texts = quality.load_item_texts(one)
     name = one.panel.quantity.name
     models = format_count(len(one.panel.cells), "model")
     console.print(f"\nStrongest items of {one.panel.location} ({name}), over {models}", style="bold")

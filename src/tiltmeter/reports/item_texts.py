@@ -6,7 +6,7 @@ import pandas as pd
 
 from tiltmeter.datasets.dataset_loader import allows_text_export, explain_missing_texts
 from tiltmeter.forms import ItemText
-from tiltmeter.reports.display_text import clip, format_label
+from tiltmeter.reports.display_text import clip_text, format_label
 from tiltmeter.runs.result import Result
 from tiltmeter.runs.run_items import get_item_texts
 
@@ -43,4 +43,4 @@ def list_stored_texts(items: pd.DataFrame) -> dict[str, ItemText]:
 
 
 def _clip_texts(text: ItemText) -> ItemText:
-    return ItemText(clip(text.context), {role: clip(candidate) for role, candidate in text.texts.items()})
+    return ItemText(clip_text(text.context), {role: clip_text(candidate) for role, candidate in text.texts.items()})

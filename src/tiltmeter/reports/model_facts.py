@@ -1,6 +1,6 @@
 """The facts about a model from the manifest of a run, as texts for reports and model cards."""
 
-from tiltmeter.reports.display_text import clip, format_label
+from tiltmeter.reports.display_text import clip_text, format_label
 from tiltmeter.reports.formatting import format_four_digits
 from tiltmeter.runs.manifest import ComputeUse, ModelEntry
 
@@ -30,7 +30,7 @@ def describe_model(entry: ModelEntry) -> dict[str, str]:
         "precision": _describe_precision(entry),
         "compute": describe_compute(entry.compute),
     }
-    return {heading: clip(str(known[heading])) for heading in HEADINGS if known[heading]}
+    return {heading: clip_text(str(known[heading])) for heading in HEADINGS if known[heading]}
 
 
 def describe_compute(compute: ComputeUse | None) -> str:

@@ -55,4 +55,4 @@ def build_chart(result: Result, benchmark: str | None = None, figure: str | None
         raise UsageError(
             f"There is no figure {slug}{suggest_name(slug, list(figures))}; available: {', '.join(figures)}."
         )
-    return alt.Chart.from_dict(figures[slug].paper())
+    return alt.Chart.from_dict(figures[slug].build_combined_spec())

@@ -9,7 +9,7 @@ from typing import Any
 from tiltmeter.datasets.dataset_loader import DATASETS
 from tiltmeter.measures import list_measures
 from tiltmeter.measures.records import Record
-from tiltmeter.reports.display_text import clip, format_label, shorten_names
+from tiltmeter.reports.display_text import clip_text, format_label, shorten_names
 from tiltmeter.reports.formatting import format_count
 from tiltmeter.reports.language_names import get_language_name
 from tiltmeter.reports.model_facts import HEADINGS, describe_model
@@ -55,11 +55,11 @@ class DataSetFacts:
 def list_omissions(manifest: Manifest) -> list[Omission]:
     """Return the parts that cannot be measured with a model, and the items that could not be scored."""
     parts = [
-        Omission(format_label(entry.model), _format_location(entry), "the whole part", clip(entry.reason, 400))
+        Omission(format_label(entry.model), _format_location(entry), "the whole part", clip_text(entry.reason, 400))
         for entry in manifest.refused
     ]
     counts = Counter(
-        (format_label(entry.model), _format_location(entry), clip(entry.reason, 400)) for entry in manifest.skipped
+        (format_label(entry.model), _format_location(entry), clip_text(entry.reason, 400)) for entry in manifest.skipped
     )
     return parts + [
         Omission(model, location, format_count(count, "item"), reason)
@@ -82,7 +82,7 @@ def list_flagged_items(manifest: Manifest) -> list[FlaggedItems]:
     """Return the items that were scored although the model cannot read them, grouped by model, location and reason."""
     groups: dict[tuple[str, str, str], list[str]] = {}
     for entry in manifest.flagged:
-        key = (format_label(entry.model), _format_location(entry), clip(entry.reason, 400))
+        key = (format_label(entry.model), _format_location(entry), clip_text(entry.reason, 400))
         counts = f" ({entry.unknown} of {entry.scored})" if entry.scored is not None else ""
         groups.setdefault(key, []).append(f"{format_label(entry.item)}{counts}")
     return [
@@ -121,7 +121,7 @@ def build_model_table(manifest: Manifest) -> tuple[list[str], list[tuple[str, li
 
 def list_notes(manifest: Manifest) -> list[str]:
     """Return the notes in the manifest, shortened for display."""
-    return [clip(note) for note in manifest.notes]
+    return [clip_text(note) for note in manifest.notes]
 
 
 def list_data_files(manifest: Manifest) -> list[tuple[str, str, str, str]]:
@@ -169,9 +169,9 @@ def _format_location(entry: RefusedPart | UnscoredItem | FlaggedItem) -> str:
 def _format_value(value: Any) -> str:
     """Return a value of the manifest as text on one line."""
     if isinstance(value, Mapping):
-        return clip(
+        return clip_text(
             "; ".join(f"{key}: {_format_value(entry)}" for key, entry in value.items() if entry is not None), 2_000
         )
     if isinstance(value, list | tuple):
-        return clip(", ".join(_format_value(entry) for entry in value), 2_000)
-    return clip(value if isinstance(value, str) else json.dumps(value), 2_000)
+        return clip_text(", ".join(_format_value(entry) for entry in value), 2_000)
+    return clip_text(value if isinstance(value, str) else json.dumps(value), 2_000)

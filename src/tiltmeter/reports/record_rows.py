@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from tiltmeter.forms.frames import FRAME
 from tiltmeter.measures import select_deciding_record
-from tiltmeter.measures.pooled_rows import find_divided_rows, get_pooling_key
+from tiltmeter.measures.pooled_rows import find_rows_judged_by_part, get_pooling_key
 from tiltmeter.measures.records import OVERALL, Record
 from tiltmeter.reports.grouping import group_by
 
@@ -45,9 +45,9 @@ def build_rows(records: Iterable[Record], view: str = "all") -> list[RecordRow]:
 def select_summary_rows(rows: Sequence[RecordRow]) -> list[RecordRow]:
     """Return the rows of a summary: the row over all parts (pooled row), or the rows of the parts if there is none.
 
-    If a pooled row is judged part by part (see `find_divided_rows`), return this row and the rows of its parts.
+    If a pooled row is judged part by part (see `find_rows_judged_by_part`), return this row and the rows of its parts.
     """
-    divided = find_divided_rows(record for row in rows for record in row.values())
+    divided = find_rows_judged_by_part(record for row in rows for record in row.values())
     return _select_rows(rows, lambda pooled, _: get_pooling_key(pooled) in divided)
 
 
@@ -56,7 +56,7 @@ def select_verdict_rows(rows: Sequence[RecordRow]) -> list[RecordRow]:
 
     These are parts with a different verdict than the row over all parts, and parts with different types of answers.
     """
-    divided = find_divided_rows(record for row in rows for record in row.values())
+    divided = find_rows_judged_by_part(record for row in rows for record in row.values())
     return _select_rows(
         rows,
         lambda pooled, part: (

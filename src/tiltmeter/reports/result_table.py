@@ -59,14 +59,14 @@ def print_measures(records: Sequence[Record], console: Console, view: str = "all
         measures = {record.measure for row in rows if (record := select_deciding_record(row))}
         if len(measures) == 1 and all(select_deciding_record(row) for row in rows):
             measure = get_measure(measures.pop())
-            shown, left_out = _fit_columns(rows, measure, console, grouped=view != "all")
+            shown, left_out = _select_fitting_columns(rows, measure, console, grouped=view != "all")
             table, cut = _build_table(rows, measure, shown, console, grouped=view != "all")
             console.print(table)
             if cut:
                 console.print(Text(f"{' '.join(cut)}: the value is outside the drawn scale.", style="dim"))
             print_left_out_columns(left_out, console)
             explained |= dict.fromkeys(name for name in shown if name != "ties")
-            _print_verdicts(select_verdict_rows(rows) if view == "all" else _select_conclusive(rows), console)
+            _print_verdicts(select_verdict_rows(rows) if view == "all" else _select_conclusive_rows(rows), console)
             _print_controls(records, model, benchmark, view, console)
             for note in describe_dominant_factors(in_view):
                 console.print(Text(note, style="dim"))
@@ -101,7 +101,7 @@ def _print_controls(records: Sequence[Record], model: str, benchmark: str, view:
         console.print(Text(missing))
 
 
-def _select_conclusive(rows: Sequence[RecordRow]) -> list[RecordRow]:
+def _select_conclusive_rows(rows: Sequence[RecordRow]) -> list[RecordRow]:
     """Return the rows whose verdict is significant, no bias or contradictory."""
     kinds = ("significant", "no bias", "contradictory")
     return [
@@ -123,7 +123,7 @@ def list_columns(rows: Sequence[RecordRow], measure: Measure) -> list[str]:
     return [name for name in names if name != published or not alike]
 
 
-def _fit_columns(
+def _select_fitting_columns(
     rows: Sequence[RecordRow], measure: Measure, console: Console, *, grouped: bool
 ) -> tuple[list[str], list[str]]:
     """Return the names of the columns that fit the terminal, and the names of the columns that do not fit.
@@ -158,7 +158,7 @@ def _format_cells(
     for row in rows:
         record = select_deciding_record(row)
         assert record is not None  # print_measures uses another table for rows without a primary measure
-        cells = [record.language, *([_shorten(get_display_group(record), _LONGEST_GROUP)] if grouped else [])]
+        cells = [record.language, *([_shorten_name(get_display_group(record), _LONGEST_GROUP)] if grouped else [])]
         if has_parts or several:
             protocols = record.protocol.split(" + ") if several else []
             cells.append("\n".join(filter(None, (_format_part(record, console), *protocols))))
@@ -220,7 +220,7 @@ def _compute_width(heads: Sequence[str], rows: Sequence[Sequence[str]], console:
     return sum(widths) + get_column_gap(console) * (len(widths) - 1)
 
 
-def _shorten(text: str, longest: int) -> str:
+def _shorten_name(text: str, longest: int) -> str:
     return text if cell_len(text) <= longest else f"{set_cell_size(text, longest - 1).rstrip()}…"
 
 

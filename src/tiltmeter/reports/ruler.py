@@ -40,21 +40,21 @@ def draw_ruler(
     '          ┊         ►'
     """
 
-    def column(number: float) -> int:
+    def compute_column(number: float) -> int:
         return round((number - scale[0]) / (scale[1] - scale[0]) * (width - 1))
 
     cells = [" "] * width
     middle = width // 2
     cells[middle] = marks.ideal
     if low is not None and high is not None:
-        first, last = column(low), column(high)
+        first, last = compute_column(low), compute_column(high)
         for at in range(max(first, 0), min(last, width - 1) + 1):
             cells[at] = marks.crossed if at == middle else marks.line
         for at, mark in zip((first, last), marks.ends, strict=True):
             # If an end of the interval is at the ideal, the mark of the end is drawn.
             if 0 <= at < width:
                 cells[at] = mark
-    at = column(value)
+    at = compute_column(value)
     cells[min(max(at, 0), width - 1)] = marks.beyond[0] if at < 0 else marks.beyond[1] if at >= width else marks.value
     return "".join(cells)
 

@@ -201,7 +201,7 @@ def _build_headline(
     benchmark: str, summary: Sequence[RowVerdict], rows: Sequence[RecordRow], samples: Sequence[str]
 ) -> Headline:
     models = list(dict.fromkeys(v.record.model for v in summary))
-    summary = [v for v in summary if not _repeats_parts(v, summary)]
+    summary = [v for v in summary if not _repeats_value_of_parts(v, summary)]
     judged = [v for v in summary if v.verdict.kind != "contradictory"]
     lead = _describe_one_model(models[0], summary) if len(models) == 1 else _describe_several_models(models, summary)
     # A difference in missing answers is a finding of its own, so it directly follows the lead.
@@ -362,7 +362,7 @@ def _must_name_parts(v: RowVerdict) -> bool:
     return bool(v.parts) and v.verdict.is_reliable and has_several_answer_types(v.record)
 
 
-def _repeats_parts(v: RowVerdict, summary: Sequence[RowVerdict]) -> bool:
+def _repeats_value_of_parts(v: RowVerdict, summary: Sequence[RowVerdict]) -> bool:
     """Return whether a row over all parts is not interpretable because of a part that has its own row in `summary`."""
     in_summary = {id(other.record) for other in summary}
     return v.verdict.kind == "not interpretable" and any(id(part) in in_summary for part in v.parts)

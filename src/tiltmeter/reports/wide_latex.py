@@ -55,7 +55,7 @@ def _format_group_head(table: WideTable, name: str) -> str:
 
 
 def _format_column_head(table: WideTable, column: WideColumn) -> str:
-    return escape_latex(column.heads(table.grouping)[1])
+    return escape_latex(column.get_headings(table.grouping)[1])
 
 
 def _format_number(row: WideRow, column: WideColumn) -> str:

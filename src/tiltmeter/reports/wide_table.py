@@ -10,7 +10,7 @@ from tiltmeter.datasets.name_suggestions import suggest_name
 from tiltmeter.errors import UsageError
 from tiltmeter.measures import get_measure, select_deciding_record
 from tiltmeter.measures.measure import complete_name
-from tiltmeter.measures.pooled_rows import find_divided_rows
+from tiltmeter.measures.pooled_rows import find_rows_judged_by_part
 from tiltmeter.measures.records import OVERALL, Record
 from tiltmeter.measures.verdict import UNRELIABLE_KINDS
 from tiltmeter.reports.combined_runs import label_records
@@ -36,7 +36,7 @@ class WideColumn:
     language: str
     measure: str
 
-    def heads(self, grouping: Grouping) -> tuple[str, str]:
+    def get_headings(self, grouping: Grouping) -> tuple[str, str]:
         """Return the heading of the group of columns, and the heading of this column."""
         pair = (self.language, self.measure)
         return pair if grouping == "language" else (pair[1], pair[0])
@@ -88,7 +88,7 @@ class WideTable:
     @property
     def groups(self) -> list[tuple[str, list[WideColumn]]]:
         """The groups of columns: the heading of each group, and its columns."""
-        return list(group_by(self.columns, lambda column: column.heads(self.grouping)[0]).items())
+        return list(group_by(self.columns, lambda column: column.get_headings(self.grouping)[0]).items())
 
     @property
     def unreliable_verdicts(self) -> list[str]:
@@ -122,7 +122,7 @@ def build_wide_tables(
     rows = build_rows(records)
     pooled = {_get_pooling_key(row) for row in rows if get_first_record(row).part == OVERALL}
     unpooled = {get_first_record(row).benchmark for row in rows if _get_pooling_key(row) not in pooled}
-    unpooled |= {benchmark for _, benchmark, *_, view, _ in find_divided_rows(records) if view == "all"}
+    unpooled |= {benchmark for _, benchmark, *_, view, _ in find_rows_judged_by_part(records) if view == "all"}
     shown = (row for row in rows if (first := get_first_record(row)).part == OVERALL or first.benchmark in unpooled)
     tables = group_by(shown, lambda row: (get_first_record(row).benchmark, get_first_record(row).part))
     if not tables:

@@ -36,7 +36,7 @@ def _print_columns(table: WideTable, columns: Sequence[WideColumn], console: Con
     grid.add_column("", overflow="fold", width=_compute_label_width(table, console))
     group = None
     for column in columns:
-        first, second = column.heads(table.grouping)
+        first, second = column.get_headings(table.grouping)
         grid.add_column(f"{'' if first == group else first}\n{second}", justify="right", no_wrap=True)
         group = first
     for block in table.blocks:
@@ -67,7 +67,7 @@ def _compute_width(columns: Sequence[WideColumn], table: WideTable, console: Con
     rows = [row for block in table.blocks for row in block.rows]
     widths = (
         max(
-            *map(cell_len, column.heads(table.grouping)),
+            *map(cell_len, column.get_headings(table.grouping)),
             *(cell_len(line) for row in rows for line in _format_cell(row, column, console).plain.split("\n")),
         )
         for column in columns

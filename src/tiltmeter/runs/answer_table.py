@@ -21,7 +21,7 @@ ANSWERS_SCHEMA = pa.schema(
 )
 
 
-def without_replies(answers: pd.DataFrame) -> pd.DataFrame:
+def drop_restricted_replies(answers: pd.DataFrame) -> pd.DataFrame:
     """Return the table of answers, without the replies about data sets whose licence does not allow storing texts."""
     quoting = ~answers["benchmark"].map(allows_text_export).astype(bool)
     return answers.assign(reply=answers["reply"].mask(quoting, ""))

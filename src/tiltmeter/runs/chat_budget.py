@@ -61,7 +61,7 @@ class Budget:
             f"{self.tokens_out:,} output tokens{cost}"
         )
 
-    def reject_excess(self, options: ChatOptions) -> None:
+    def reject_exceeded_limits(self, options: ChatOptions) -> None:
         """Raise a UsageError if the run would exceed --max-requests or --max-cost."""
         if options.max_requests is not None and self.requests > options.max_requests:
             raise UsageError(
@@ -84,7 +84,7 @@ class Spending:
         self.tokens_in = self.tokens_out = 0
         self.estimated = False
 
-    def add(self, reply: Reply, model: ChatModel, prompt: str) -> None:
+    def add_reply(self, reply: Reply, model: ChatModel, prompt: str) -> None:
         """Count a reply, and raise a ModelError if the cost now exceeds the limit.
 
         Tokens that the server does not report are estimated.

@@ -102,7 +102,7 @@ class ChatConfirmation:
         self._random = random.Random()  # without a seed, so that each run repeats different messages
         self._confirmed = self._requests = 0
 
-    def windows(self, pending: Sequence[ChatQuestion]) -> Iterator[list[ChatQuestion]]:
+    def split_into_windows(self, pending: Sequence[ChatQuestion]) -> Iterator[list[ChatQuestion]]:
         """Yield windows of pending messages, first those that the checks repeat; a check follows each window."""
         if not self.is_needed:
             yield list(pending)
@@ -127,7 +127,7 @@ class ChatConfirmation:
         if reply.model:
             self._names.add(reply.model)
 
-    def confirm(self, replies: Mapping[bytes, Reply], discarded: int) -> None:
+    def confirm_replies(self, replies: Mapping[bytes, Reply], discarded: int) -> None:
         """Repeat the messages chosen for checks; raise ChatModelChanged if more replies changed than noise explains.
 
         `replies` maps the digest of each question of the run to its reply. `discarded` is the number of replies since
@@ -136,10 +136,10 @@ class ChatConfirmation:
         if self._own:
             pairs = ((question, replies.get(question.digest)) for question in self._chosen)
             self._known = {question: reply for question, reply in pairs if reply is not None}
-        self.compare(self._known, discarded)
+        self.confirm_known_replies(self._known, discarded)
         self._confirmed += bool(self._known)
 
-    def compare(self, known: Mapping[ChatQuestion, Reply], discarded: int) -> None:
+    def confirm_known_replies(self, known: Mapping[ChatQuestion, Reply], discarded: int) -> None:
         """Repeat messages with known replies; raise ChatModelChanged if more replies changed than noise explains."""
         changed = self._find_changed(known)
         if len(changed) <= (most := compute_noise_limit(len(known))):
@@ -151,7 +151,7 @@ class ChatConfirmation:
             "same command again to continue."
         )
 
-    def sample(self, known: Mapping[ChatQuestion, Reply]) -> dict[ChatQuestion, Reply]:
+    def draw_sample(self, known: Mapping[ChatQuestion, Reply]) -> dict[ChatQuestion, Reply]:
         """Return a random sample of the known replies, with at most `REPEATED_MESSAGES` replies."""
         return {
             question: known[question]
@@ -171,7 +171,9 @@ class ChatConfirmation:
     def _ask_reference_messages(self) -> None:
         """Send the messages that the checks will repeat, at temperature 0, and keep the replies for comparison."""
         try:
-            self._known = {question: reply for question, reply in self._replies(self._chosen) if not reply.too_long}
+            self._known = {
+                question: reply for question, reply in self._request_replies(self._chosen) if not reply.too_long
+            }
         except ChatModelChanged:
             raise
         except ModelError:  # the server does not support temperature 0, so no reply can be compared
@@ -181,15 +183,15 @@ class ChatConfirmation:
         """Return the messages whose two repetitions agree with each other and differ from the known reply."""
         second = {
             question: reply
-            for question, reply in self._replies(list(known))
+            for question, reply in self._request_replies(list(known))
             if not reply.too_long and not is_same_reply(reply, known[question])
         }
-        third = self._replies(list(second))
+        third = self._request_replies(list(second))
         return [question for question, reply in third if is_same_reply(reply, second[question])]
 
-    def _replies(self, questions: Sequence[ChatQuestion]) -> Iterator[tuple[ChatQuestion, Reply]]:
+    def _request_replies(self, questions: Sequence[ChatQuestion]) -> Iterator[tuple[ChatQuestion, Reply]]:
         for index, reply in self._model.stream_replies(questions, self._sampling):
             self._requests += 1
             self.check_name(reply)
-            self._spending.add(reply, self._model, questions[index].prompt)
+            self._spending.add_reply(reply, self._model, questions[index].prompt)
             yield questions[index], reply

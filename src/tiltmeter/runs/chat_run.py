@@ -25,13 +25,13 @@ from tiltmeter.questions import ChatQuestion, Choice, Reply, SamplingOptions, Ta
 from tiltmeter.runs.answer_table import ANSWERS_SCHEMA
 from tiltmeter.runs.chat_budget import Budget, Spending
 from tiltmeter.runs.chat_confirmation import REPEATED_MESSAGES, ChatConfirmation, ChatModelChanged, count_probe_requests
-from tiltmeter.runs.conditions import MeasurementConditions, get_answer_type
 from tiltmeter.runs.interim_values import InterimValue, OnInterim, compute_interim_values
 from tiltmeter.runs.long_items import LARGEST_SHARE, skip_long_items
 from tiltmeter.runs.manifest import RefusedPart, UnscoredItem
+from tiltmeter.runs.measurement_conditions import MeasurementConditions, get_answer_type
 from tiltmeter.runs.model_output import ModelOutput
 from tiltmeter.runs.portions import UNDIVIDED, Portion, select_measure_module
-from tiltmeter.runs.preparation import PreparedRun
+from tiltmeter.runs.run_preparation import PreparedRun
 from tiltmeter.runs.score_tables import build_score_table
 from tiltmeter.runs.special_token_items import split_special_items
 
@@ -65,7 +65,7 @@ class _PortionPrompts:
 
 
 @dataclass(frozen=True, slots=True)
-class _Plan:
+class _ChatPlan:
     """The questions for a model; `stored` are replies from the cache, `budget` estimates the cost of the other replies.
 
     `unconfirmed` are the digests of questions with a stored reply that no check of the model has confirmed, because the
@@ -81,12 +81,12 @@ class _Plan:
     budget: Budget
 
     @property
-    def pending(self) -> list[ChatQuestion]:
+    def pending_questions(self) -> list[ChatQuestion]:
         """The questions without a stored reply."""
         return [question for digest, question in self.questions.items() if digest not in self.stored]
 
 
-def ask_chats(
+def ask_chat_models(
     models: Sequence[ChatModel],
     prepared: PreparedRun,
     store: ReplyStore,
@@ -109,7 +109,7 @@ def ask_chats(
         if plan.budget.requests:
             stored = f"; {len(plan.stored):,} answers are already stored" if plan.stored else ""
             tell(f"{plan.model.name} will be sent {plan.budget.words}{stored}.")
-    sum((plan.budget for plan in plans), Budget.create_empty(options)).reject_excess(options)
+    sum((plan.budget for plan in plans), Budget.create_empty(options)).reject_exceeded_limits(options)
     cost = 0.0
     for plan in plans:
         spending = Spending(options, cost)
@@ -129,7 +129,7 @@ def _build_plan(
     options: ChatOptions,
     sampling: SamplingOptions,
     store: ReplyStore,
-) -> _Plan:
+) -> _ChatPlan:
     run = ModelOutput()
     entries = [
         _skip_long_items(_skip_special_tokens(entry, model, run), model, run, sampling)
@@ -144,7 +144,7 @@ def _build_plan(
     if getattr(model, "can_change", False):
         probes += count_probe_requests(len(pending), sampling)
     budget = Budget.estimate(model, pending, sampling, options, probes=probes)
-    return _Plan(model, run, entries, questions, stored, set(unconfirmed), budget)
+    return _ChatPlan(model, run, entries, questions, stored, set(unconfirmed), budget)
 
 
 def _format_unconfirmed_key(fingerprint: str) -> str:
@@ -153,7 +153,7 @@ def _format_unconfirmed_key(fingerprint: str) -> str:
 
 
 def _collect_replies(
-    plan: _Plan,
+    plan: _ChatPlan,
     sampling: SamplingOptions,
     spending: Spending,
     store: ReplyStore,
@@ -168,37 +168,39 @@ def _collect_replies(
     with watch(f"{plan.model.name} (chat)") as report:
         report(Progress(len(replies), len(plan.questions)))
         _confirm_stored_replies(plan, confirmation, fingerprint, store)
-        for window in confirmation.windows(plan.pending):
+        for window in confirmation.split_into_windows(plan.pending_questions):
             new: list[bytes] = []
             for index, reply in plan.model.stream_replies(window, sampling):
                 digest = window[index].digest
                 if reply.too_long:
-                    _skip_too_long(plan, digest, reply)
+                    _skip_too_long_messages(plan, digest, reply)
                     continue
                 confirmation.check_name(reply)
                 store.put(key, digest, reply)
                 new.append(digest)
                 replies[digest] = reply
-                spending.add(reply, plan.model, window[index].prompt)
+                spending.add_reply(reply, plan.model, window[index].prompt)
                 report(Progress(len(replies), len(plan.questions)))
                 so_far(lambda: _compute_interim_values(plan, replies, sampling))
             if confirmation.is_needed and new:
                 with _discard_on_change(store, key, new):
-                    confirmation.confirm(replies, len(new))
-                store.confirm(key, fingerprint, new)
+                    confirmation.confirm_replies(replies, len(new))
+                store.confirm_replies(key, fingerprint, new)
     if confirmation.is_needed:
         plan.run.model["confirmation"] = confirmation.describe()
     return replies
 
 
-def _confirm_stored_replies(plan: _Plan, confirmation: ChatConfirmation, fingerprint: str, store: ReplyStore) -> None:
+def _confirm_stored_replies(
+    plan: _ChatPlan, confirmation: ChatConfirmation, fingerprint: str, store: ReplyStore
+) -> None:
     """Check the stored replies of an interrupted run that were not checked; delete them if the model has changed."""
     if not plan.unconfirmed:
         return
     known = {plan.questions[digest]: plan.stored[digest] for digest in plan.unconfirmed}
     with _discard_on_change(store, _format_unconfirmed_key(fingerprint), plan.unconfirmed):
-        confirmation.compare(confirmation.sample(known), len(known))
-    store.confirm(_format_unconfirmed_key(fingerprint), fingerprint, plan.unconfirmed)
+        confirmation.confirm_known_replies(confirmation.draw_sample(known), len(known))
+    store.confirm_replies(_format_unconfirmed_key(fingerprint), fingerprint, plan.unconfirmed)
 
 
 @contextmanager
@@ -211,14 +213,14 @@ def _discard_on_change(store: ReplyStore, key: str, questions: Collection[bytes]
         raise
 
 
-def _skip_too_long(plan: _Plan, digest: bytes, reply: Reply) -> None:
+def _skip_too_long_messages(plan: _ChatPlan, digest: bytes, reply: Reply) -> None:
     """Remove the items of a question that is too long for the server; raise a ModelError if too many are removed."""
     for place, entry in enumerate(plan.portions):
         too_long = {prompt.item for prompt in entry.prompts if prompt.question.digest == digest}
         if not too_long:
             continue
         plan.portions[place] = _remove_items(entry, too_long)
-        names = {"model": plan.model.name, **entry.portion.label()}
+        names = {"model": plan.model.name, **entry.portion.get_key_columns()}
         plan.run.skipped += [UnscoredItem(**names, item=item, reason=_TOO_LONG) for item in sorted(too_long)]
         count = sum(skip == UnscoredItem(**names, item=skip.item, reason=_TOO_LONG) for skip in plan.run.skipped)
         if count > LARGEST_SHARE * len(entry.portion.items):
@@ -237,7 +239,9 @@ def _remove_items(entry: _PortionPrompts, removed: Collection[str]) -> _PortionP
     )
 
 
-def _compute_interim_values(plan: _Plan, replies: dict[bytes, Reply], sampling: SamplingOptions) -> list[InterimValue]:
+def _compute_interim_values(
+    plan: _ChatPlan, replies: dict[bytes, Reply], sampling: SamplingOptions
+) -> list[InterimValue]:
     """Return the interim values, computed from the items for which all messages have replies."""
     tables = []
     for entry in plan.portions:
@@ -250,7 +254,7 @@ def _compute_interim_values(plan: _Plan, replies: dict[bytes, Reply], sampling: 
 
 
 def _store_outcomes(
-    plan: _Plan, replies: dict[bytes, Reply], sampling: SamplingOptions, options: ChatOptions, spending: Spending
+    plan: _ChatPlan, replies: dict[bytes, Reply], sampling: SamplingOptions, options: ChatOptions, spending: Spending
 ) -> None:
     """Add scores, answers, notes and the model's description to the model's output."""
     model, run = plan.model, plan.run
@@ -263,7 +267,7 @@ def _store_outcomes(
         run.conditions.append(
             MeasurementConditions(
                 model=model.name,
-                **entry.portion.label(),
+                **entry.portion.get_key_columns(),
                 protocol=entry.protocol,
                 family=get_answer_type("chat"),
                 kind="chat",
@@ -288,7 +292,7 @@ def _store_outcomes(
         "temperature": sampling.temperature,
         "samples": options.samples,
         "max_tokens": sampling.max_tokens,
-        "asked": len(plan.pending),
+        "asked": len(plan.pending_questions),
         "stored": len(plan.stored),
         **spending.to_dict(),
         "answers": {"chat": model.chat_fingerprint(sampling)},
@@ -339,13 +343,13 @@ def _build_prompts(
         try:
             choices = _build_choices(portion)
         except UnsupportedPart as refusal:
-            run.refused.append(RefusedPart(model, **portion.label(), reason=str(refusal)))
+            run.refused.append(RefusedPart(model, **portion.get_key_columns(), reason=str(refusal)))
             continue
         prompts: list[Prompt] = []
         items: dict[str, Item] = {}
         for item, choice in choices:
-            if (reason := _explain_unusable(choice)) is not None:
-                run.skipped.append(UnscoredItem(model, **portion.label(), item=item.id, reason=reason))
+            if (reason := _explain_unusable_choice(choice)) is not None:
+                run.skipped.append(UnscoredItem(model, **portion.get_key_columns(), item=item.id, reason=reason))
                 continue
             items[item.id] = item
             prompts += build_prompts(
@@ -370,7 +374,7 @@ def _skip_special_tokens(entry: _PortionPrompts, model: ChatModel, run: ModelOut
     if text is None:
         return entry
     _, skipped = split_special_items(list(entry.items.values()), entry.portion.form, text)
-    run.skipped += [UnscoredItem(model.name, **entry.portion.label(), **skip._asdict()) for skip in skipped]
+    run.skipped += [UnscoredItem(model.name, **entry.portion.get_key_columns(), **skip._asdict()) for skip in skipped]
     return _remove_items(entry, {skip.item for skip in skipped})
 
 
@@ -391,7 +395,7 @@ def _skip_long_items(
         if len(text.encode()) > surely_short:
             lengths[prompt.item] = max(model.tokens(text), lengths.get(prompt.item, 0))
     skipped = skip_long_items(lengths, longest, entry.portion, model.name, remedy="lower --max-tokens")
-    run.skipped += [UnscoredItem(model.name, **entry.portion.label(), **skip._asdict()) for skip in skipped]
+    run.skipped += [UnscoredItem(model.name, **entry.portion.get_key_columns(), **skip._asdict()) for skip in skipped]
     return _remove_items(entry, {skip.item for skip in skipped})
 
 
@@ -415,7 +419,7 @@ def _build_choices(portion: Portion) -> list[tuple[Item, Choice]]:
     return choices
 
 
-def _explain_unusable(choice: Choice) -> str | None:
+def _explain_unusable_choice(choice: Choice) -> str | None:
     """Return the reason why a chat model cannot be asked about an item; None if it can be asked."""
     texts = [option.text.strip().casefold() for option in choice.options]
     if not all(texts):
@@ -436,7 +440,7 @@ def _build_tables(
         rows.append(
             {
                 "model": model,
-                **entry.portion.label(),
+                **entry.portion.get_key_columns(),
                 "protocol": entry.protocol,
                 "item": prompt.item,
                 "wording": prompt.arrangement.wording + 1,

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from tiltmeter.datasets.dataset_loader import allows_text_export
-from tiltmeter.datasets.findings import list_error_codes, list_warning_codes
+from tiltmeter.datasets.validation_findings import list_error_codes, list_warning_codes
 from tiltmeter.runs.manifest import LeftOutRow
 from tiltmeter.runs.portions import UNDIVIDED, Portion
 

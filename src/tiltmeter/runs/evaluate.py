@@ -11,22 +11,22 @@ from tiltmeter.datasets.cache_folder import get_cache_folder
 from tiltmeter.datasets.file_hashes import cache_hashes
 from tiltmeter.engine.answer_store import AnswerStore
 from tiltmeter.engine.speedups import apply_process_speedups
-from tiltmeter.models.model_opener import AnyModel, ModelInput, select_disabled_speedups, to_model_list, use_model
+from tiltmeter.models.model_opener import AnyModel, ModelInput, list_given_models, select_disabled_speedups, use_model
 from tiltmeter.models.model_protocol import ChatModel, Model
 from tiltmeter.models.reply_store import ReplyStore
 from tiltmeter.options import ChatOptions, ModelOptions, RunSettings, build_options
 from tiltmeter.progress.notebook_progress import show_in_notebook
 from tiltmeter.progress.progress import ShowProgress
 from tiltmeter.questions import Kind
-from tiltmeter.runs.chat_run import ask_chats
+from tiltmeter.runs.chat_run import ask_chat_models
 from tiltmeter.runs.duplicates import reject_same_models
 from tiltmeter.runs.interim_values import OnInterim
 from tiltmeter.runs.language_model_run import ask_model
 from tiltmeter.runs.look_store import list_looks, record_looks
 from tiltmeter.runs.model_output import ModelOutput
-from tiltmeter.runs.preparation import PreparedRun, build_request, prepare_run
 from tiltmeter.runs.result import Result, reject_other_run
 from tiltmeter.runs.result_assembly import assemble_result
+from tiltmeter.runs.run_preparation import PreparedRun, build_request, prepare_run
 from tiltmeter.text_files import expand_home
 
 
@@ -120,7 +120,7 @@ def measure_models(
     """Measure the bias of models like `evaluate`, but take the arguments as `RunSettings` and `ModelOptions`."""
     began = time.monotonic()
     options = replace(options, cache=options.cache or get_cache_folder())
-    requested = to_model_list(models, options)
+    requested = list_given_models(models, options)
     specs = [os.fspath(spec) for spec in ([on] if isinstance(on, str | os.PathLike) else on)]
     request = build_request(requested, specs, settings, options)
     if out is not None:
@@ -128,9 +128,9 @@ def measure_models(
     prepared = prepare_run(requested, specs, settings, options, request)
     with apply_process_speedups(select_disabled_speedups(plain=options.plain)):
         if prepared.is_chat:
-            runs = _ask_chats(requested, prepared, watch, so_far, tell)
+            runs = _ask_chat_models(requested, prepared, watch, so_far, tell)
         else:
-            runs = _ask_models(requested, prepared, watch, so_far)
+            runs = _ask_language_models(requested, prepared, watch, so_far)
     looks = record_looks(get_cache_folder(), list_looks(prepared, runs))
     result = assemble_result(prepared, runs, looks, time.monotonic() - began)
     if out is not None:
@@ -138,7 +138,7 @@ def measure_models(
     return result
 
 
-def _ask_chats(
+def _ask_chat_models(
     requested: Sequence[str | AnyModel],
     prepared: PreparedRun,
     watch: ShowProgress,
@@ -148,10 +148,10 @@ def _ask_chats(
     with ReplyStore(get_cache_folder() / "replies.sqlite") as store, ExitStack() as stack:
         chats = [stack.enter_context(use_model(source, prepared.options)) for source in requested]
         models = [model for model in chats if isinstance(model, ChatModel)]
-        return ask_chats(models, prepared, store, watch=watch, so_far=so_far, tell=tell)
+        return ask_chat_models(models, prepared, store, watch=watch, so_far=so_far, tell=tell)
 
 
-def _ask_models(
+def _ask_language_models(
     requested: Sequence[str | AnyModel], prepared: PreparedRun, watch: ShowProgress, so_far: OnInterim
 ) -> list[ModelOutput]:
     runs: list[ModelOutput] = []

@@ -12,13 +12,13 @@ from tiltmeter.engine.answer_store import AnswerStore
 from tiltmeter.models.model_protocol import Model
 from tiltmeter.progress.progress import Progress, ReportProgress, ShowProgress
 from tiltmeter.questions import Answer, Kind
-from tiltmeter.runs.conditions import MeasurementConditions, get_answer_type
 from tiltmeter.runs.interim_values import InterimValue, OnInterim, compute_interim_values
 from tiltmeter.runs.manifest import UnscoredItem, build_model_entry
+from tiltmeter.runs.measurement_conditions import MeasurementConditions, get_answer_type
 from tiltmeter.runs.model_notes import describe_models
 from tiltmeter.runs.model_output import ModelOutput
 from tiltmeter.runs.portion_blocks import ItemBlock, PortionBlocks, build_portion_blocks, group_into_chunks
-from tiltmeter.runs.preparation import PreparedRun
+from tiltmeter.runs.run_preparation import PreparedRun
 from tiltmeter.runs.score_tables import build_score_table
 from tiltmeter.runs.token_table import build_token_table
 from tiltmeter.runs.unreadable_items import ALL_ZERO, find_zero_scores, list_flagged_items, omits_unreadable
@@ -40,7 +40,7 @@ def ask_model(
     for entry in entries:
         run.scores += entry.tables
         run.tokens += entry.tokens
-        names = {"model": model.name, **entry.portion.label()}
+        names = {"model": model.name, **entry.portion.get_key_columns()}
         run.flagged += list_flagged_items(entry.unreadable.values(), entry.flagged, names)
         run.skipped += [UnscoredItem(**names, item=skip.item, reason=skip.reason) for skip in entry.skipped]
     run.conditions += [_build_conditions(model, entry) for entry in entries]
@@ -66,12 +66,14 @@ def _ask_in_chunks(
     for number, chunk in enumerate(chunks):
         last = Progress(0, 0)
 
-        def report_all(progress: Progress, later: int = sum(expected[number + 1 :]), done: int = done) -> None:
+        def report_total_progress(
+            progress: Progress, later: int = sum(expected[number + 1 :]), done: int = done
+        ) -> None:
             nonlocal last
             last = progress
             report(replace(progress, done=done + progress.done, total=done + (progress.total or 0) + later))
 
-        _ask_chunk(model, entries, chunk, kind, prepared, store, report_all, so_far)
+        _ask_chunk(model, entries, chunk, kind, prepared, store, report_total_progress, so_far)
         done += last.total or 0
 
 
@@ -86,7 +88,7 @@ def _ask_chunk(
     so_far: OnInterim,
 ) -> None:
     """Ask a model about the items of a chunk (several blocks of items); only the scores stay in memory."""
-    together = _take_trials(model, chunk, prepared.settings.protocol)
+    together = _remove_long_trials(model, chunk, prepared.settings.protocol)
 
     def report_with_values(progress: Progress) -> None:
         report(progress)
@@ -105,14 +107,16 @@ def _get_answers(
     return model.answer(questions, kind=kind, store=store, names=names, report=report)
 
 
-def _take_trials(model: Model, chunk: Sequence[tuple[PortionBlocks, ItemBlock]], protocol: str) -> list[_PortionTrials]:
+def _remove_long_trials(
+    model: Model, chunk: Sequence[tuple[PortionBlocks, ItemBlock]], protocol: str
+) -> list[_PortionTrials]:
     """Return the trials (questions about one item) of a chunk, grouped by portion.
 
     The trials are removed from the blocks, so that their memory is freed after use.
     """
     together: list[_PortionTrials] = []
     for entry, block in chunk:
-        trials = entry.trials(block, model, protocol)
+        trials = entry.build_trials(block, model, protocol)
         block.trials = None
         if together and together[-1][0] is entry:
             together[-1][1].extend(trials)
@@ -174,7 +178,7 @@ def _build_score_table(
 def _build_conditions(model: Model, entry: PortionBlocks) -> MeasurementConditions:
     return MeasurementConditions(
         model=model.name,
-        **entry.portion.label(),
+        **entry.portion.get_key_columns(),
         protocol=entry.protocol,
         family=get_answer_type(entry.kind),
         kind=model.kinds[0],
@@ -189,7 +193,7 @@ def _describe_model(model: Model, entries: Sequence[PortionBlocks], answers: Ans
     kinds = list(dict.fromkeys(entry.kind for entry in entries))
     described = {"name": model.name, **model.describe()}
     fingerprints = {kind: model.fingerprint(kind) for kind in kinds}
-    loading = {kind: answers.get_loading(fingerprints[kind]) for kind in kinds}
+    loading = {kind: answers.get_load_findings(fingerprints[kind]) for kind in kinds}
     if unused := {kind: found.unused_modules for kind, found in loading.items() if found.unused_modules}:
         described["unused_modules"] = unused
     if disabled := {kind: found.disabled for kind, found in loading.items() if found.disabled}:

@@ -9,7 +9,7 @@ from tiltmeter.database.cache_database import CacheDatabase
 from tiltmeter.measures.looks import Look
 from tiltmeter.runs.model_output import ModelOutput
 from tiltmeter.runs.portions import UNDIVIDED
-from tiltmeter.runs.preparation import PreparedRun
+from tiltmeter.runs.run_preparation import PreparedRun
 
 FILE = "looks.sqlite"
 
@@ -34,7 +34,7 @@ class LookStore(CacheDatabase):
         remedy = "move it away, or set TILTMETER_CACHE to another folder"
         super().__init__(str(path), _SCHEMA, synchronous="NORMAL", contents="looks", remedy=remedy)
 
-    def add(self, portion: str, items: int) -> tuple[int, ...]:
+    def add_look(self, portion: str, items: int) -> tuple[int, ...]:
         """Record a test with `items` items, and return the numbers of items of earlier tests on the same portion.
 
         A repeated test with the same number of items is not recorded again. A read-only file is not changed.
@@ -60,7 +60,7 @@ def record_looks(folder: Path, drafts: Iterable[tuple[str, Look]]) -> list[Look]
     listed = list(drafts)
     with LookStore(folder / FILE) as store:
         return store.retry_if_damaged(
-            lambda: [replace(look, earlier=store.add(portion, look.items)) for portion, look in listed]
+            lambda: [replace(look, earlier=store.add_look(portion, look.items)) for portion, look in listed]
         )
 
 
@@ -76,7 +76,7 @@ def list_looks(prepared: PreparedRun, runs: Iterable[ModelOutput]) -> Iterator[t
             if (chosen.name, chosen.language, chosen.part) in measured:
                 look = Look(
                     str(run.model["name"]),
-                    **chosen.label(),
+                    **chosen.get_key_columns(),
                     protocol=protocol,
                     items=len(chosen.items),
                     earlier=(),

@@ -13,7 +13,7 @@ from tiltmeter.measures.bootstrap import RESAMPLES, SEED
 from tiltmeter.measures.looks import Look
 from tiltmeter.measures.verdict_rule import ALPHA, PORTION, Families
 from tiltmeter.registry import ComponentVersion, find_installed_version
-from tiltmeter.runs.conditions import MeasurementConditions
+from tiltmeter.runs.measurement_conditions import MeasurementConditions
 from tiltmeter.runs.typed_json import ALL_KEYS, NOT_IN_JSON, OPTIONAL, OTHER_KEYS, from_json
 
 # Libraries whose version can change results.

@@ -80,7 +80,7 @@ def write_json(path: Path, values: object) -> None:
     write_text(path, json.dumps(values, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
 
 
-def with_digests(manifest: Manifest, folder: Path) -> Manifest:
+def add_digests(manifest: Manifest, folder: Path) -> Manifest:
     """Return the manifest with digests of the run's other files; `write_manifest` adds the digest of the manifest."""
     return replace(manifest, digests=digest_files(folder), is_edited=False)
 

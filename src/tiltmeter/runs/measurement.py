@@ -25,9 +25,9 @@ from tiltmeter.measures.records import Record
 from tiltmeter.measures.skipped_items import widen_for_skipped_items
 from tiltmeter.measures.verdict_rule import FAMILIES, PORTION, Families, assign_verdicts
 from tiltmeter.registry import find_installed_version
-from tiltmeter.runs.conditions import MeasurementConditions, build_unknown_records, with_conditions
 from tiltmeter.runs.fixed_factors import list_fixed_columns
 from tiltmeter.runs.manifest import Manifest, UnscoredItem
+from tiltmeter.runs.measurement_conditions import MeasurementConditions, add_conditions, build_unknown_records
 
 
 def group_by_benchmark(scores: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
@@ -63,7 +63,7 @@ def measure_scores(
     distinct = {(entry.model, entry.benchmark, entry.part, entry.language, entry.item) for entry in skipped}
     records = widen_for_skipped_items(records, Counter(key[:4] for key in distinct))
     records += build_unknown_records(conditions)
-    return with_conditions(assign_verdicts(records, families, index_looks(looks)), conditions)
+    return add_conditions(assign_verdicts(records, families, index_looks(looks)), conditions)
 
 
 def collect_measure_notes(scores: pd.DataFrame, measure_modules: Mapping[str, str]) -> list[str]:
@@ -80,7 +80,7 @@ def remeasure_scores(scores: pd.DataFrame, manifest: Manifest) -> list[Record]:
             roles = sorted(set(scores.loc[scores["benchmark"] == name, "role"]))
             raise DataError(
                 f"The manifest names no measures for {name}, and no measures fit the roles of its scores "
-                f"({', '.join(roles)})."
+                f"({', '.join(roles)}); install the package that defines {name}."
             )
     statistics = manifest.statistics
     return measure_scores(

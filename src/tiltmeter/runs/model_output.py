@@ -5,8 +5,8 @@ from typing import Any
 
 import pandas as pd
 
-from tiltmeter.runs.conditions import MeasurementConditions
 from tiltmeter.runs.manifest import FlaggedItem, RefusedPart, UnscoredItem
+from tiltmeter.runs.measurement_conditions import MeasurementConditions
 
 
 @dataclass(slots=True)

@@ -19,19 +19,19 @@ from tiltmeter.runs.long_items import find_excess_lengths, find_items_without_qu
 from tiltmeter.runs.manifest import RefusedPart
 from tiltmeter.runs.model_output import ModelOutput
 from tiltmeter.runs.portions import Portion
-from tiltmeter.runs.preparation import PreparedRun
+from tiltmeter.runs.run_preparation import PreparedRun
 from tiltmeter.runs.special_token_items import split_special_items
 from tiltmeter.runs.unreadable_items import (
     UnreadableItem,
     find_unreadable_items,
     reject_unreadable_texts,
-    skip_unreadable,
+    skip_unreadable_items,
 )
 
 # The maximum number of items in a block; the questions of a block are built together.
 BLOCK_ITEMS = 512
-# The maximum size of a chunk: the questions that are planned and answered together. The unit is about 28 bytes of
-# memory. With smaller chunks, fewer items share prefixes and more batches are not full.
+# The maximum size of a chunk: the questions that are planned and answered together. It is about 220 MB, because the
+# unit is about 28 bytes of memory. With smaller chunks, fewer items share prefixes and more batches are not full.
 CHUNK_SIZE = 8_000_000
 # The sizes of a question, of a requested value, of a token and of a token in a prefix tree, in units of about 28 bytes.
 # They include the memory for plan and answer. They were measured with tracemalloc on three benchmarks.
@@ -74,7 +74,7 @@ class PortionBlocks:
     flagged: set[str] = field(default_factory=set)
     readable: int = 0
 
-    def trials(self, block: ItemBlock, model: Model, protocol: str) -> list[Trial]:
+    def build_trials(self, block: ItemBlock, model: Model, protocol: str) -> list[Trial]:
         """Return the trials of a block (a trial has the questions about one candidate or item).
 
         `protocol` is the protocol that the user requested.
@@ -93,7 +93,7 @@ def build_portion_blocks(model: Model, prepared: PreparedRun, run: ModelOutput) 
         try:
             entries.append(_build_checked_blocks(model, portion, benchmark, prepared, kept))
         except UnsupportedPart as refusal:
-            run.refused.append(RefusedPart(model.name, **portion.label(), reason=str(refusal)))
+            run.refused.append(RefusedPart(model.name, **portion.get_key_columns(), reason=str(refusal)))
         else:
             kept += sum(block.size for block in entries[-1].blocks)
     return entries
@@ -105,7 +105,7 @@ def collect_question_digests(model: Model, prepared: PreparedRun) -> dict[Kind, 
     for entry in build_portion_blocks(model, prepared, ModelOutput()):
         digests = digests_by_kind.setdefault(entry.kind, set())
         for block in entry.blocks:
-            trials = entry.trials(block, model, prepared.settings.protocol)
+            trials = entry.build_trials(block, model, prepared.settings.protocol)
             digests.update(question.digest for trial in trials for question in trial.questions)
     return digests_by_kind
 
@@ -151,7 +151,7 @@ def _build_checked_blocks(
         _reject_unknown_ids(model, part_trials, portion)
         unreadable = find_unreadable_items(part_trials, portion.items[start:stop], portion.form, model.text)
         before = {trial.item.id for trial in part_trials.trials}
-        skip_unreadable(part_trials, unreadable)
+        skip_unreadable_items(part_trials, unreadable)
         too_long = find_excess_lengths(part_trials, model.max_length)
         part_trials.trials = [trial for trial in part_trials.trials if trial.item.id not in too_long]
         entry.left_out |= before - {trial.item.id for trial in part_trials.trials}

@@ -8,7 +8,7 @@ from tiltmeter.benchmarks import get_benchmark
 from tiltmeter.datasets import Spec, parse_spec
 from tiltmeter.datasets.dataset_loader import get_dataset, load_with_findings
 from tiltmeter.datasets.file_hashes import get_sha256
-from tiltmeter.datasets.findings import Finding
+from tiltmeter.datasets.validation_findings import Finding
 from tiltmeter.forms import Item, get_form, get_item_form
 from tiltmeter.measures import get_measure_module
 from tiltmeter.registry import identify_component
@@ -40,14 +40,14 @@ class Portion:
         """Return a copy of these items for each of `parts`; only the portion itself if it already is one part."""
         return [replace(self, part=part) for part in parts] if parts and self.part == UNDIVIDED else [self]
 
-    def label(self) -> dict[str, str]:
+    def get_key_columns(self) -> dict[str, str]:
         """Return the names and values of the columns that identify this portion in tables."""
         return {"benchmark": self.name, "part": self.part, "language": self.language}
 
     def describe(self, available: int, *, is_chat: bool = False) -> DataEntry:
         """Return the portion's entry for the manifest; `available` is the number of items before sampling."""
         return DataEntry(
-            **self.label(),
+            **self.get_key_columns(),
             items=len(self.items),
             available=available,
             files=self.files,
@@ -85,15 +85,15 @@ def load_portions(text: str) -> Iterator[Portion]:
     warned: dict[tuple[str, str, str], dict[str, set[str]]] = {}
     left_out: list[Finding] = []
 
-    def key(item: Item) -> tuple[str, str, str]:
+    def get_sort_key(item: Item) -> tuple[str, str, str]:
         form = get_item_form(item)
         return form.name, form.part_of(item) or spec.part or UNDIVIDED, item.language
 
     for examined in load_with_findings(spec):
         for item in examined.items:
-            by_portion.setdefault(key(item), []).append(item)
+            by_portion.setdefault(get_sort_key(item), []).append(item)
         for item, finding in examined.warned:
-            warned.setdefault(key(item), {}).setdefault(finding.code, set()).add(item.id)
+            warned.setdefault(get_sort_key(item), {}).setdefault(finding.code, set()).add(item.id)
         left_out += examined.left_out
     for portion_key, items in by_portion.items():
         form_name, part, language = portion_key
@@ -114,5 +114,5 @@ def _list_hashes(spec: Spec) -> list[tuple[str, str, str | None, str | None]]:
     return [
         (file.name, get_sha256(path), source.language, source.part)
         for source in get_dataset(spec.name).select(spec.part, spec.languages)
-        for file, path in zip(source.files, source.paths(), strict=True)
+        for file, path in zip(source.files, source.fetch_files(), strict=True)
     ]

@@ -12,10 +12,10 @@ from tiltmeter.forms.association import AssociationItem
 from tiltmeter.measures.verdict_rule import PORTION
 from tiltmeter.questions import Kind
 from tiltmeter.runs import gest_predictions
-from tiltmeter.runs.conditions import MeasurementConditions
 from tiltmeter.runs.fixed_factors import read_fixed_factors
 from tiltmeter.runs.manifest import RefusedPart, UnscoredItem, build_manifest, build_model_entry
 from tiltmeter.runs.measurement import collect_measure_notes, measure_scores, read_families, read_margins
+from tiltmeter.runs.measurement_conditions import MeasurementConditions
 from tiltmeter.runs.portions import Portion, load_portions
 from tiltmeter.runs.prediction_files import FORMS, Predictions, read_predictions
 from tiltmeter.runs.result import Result, reject_other_run
@@ -82,7 +82,7 @@ def score_predictions(
         )
         for benchmark, part, language in scores[["benchmark", "part", "language"]].drop_duplicates().to_numpy().tolist()
     ]
-    label = {portion.part: portion.label() for portion in predicted}
+    label = {portion.part: portion.get_key_columns() for portion in predicted}
     measure_modules = {portion.name: get_benchmark(portion.form).measures for portion in predicted}
     digests = {file.name: get_sha256(file) for file in read.files or (path,)}
     part_of = {item.id: portion.part for portion in predicted for item in portion.items}

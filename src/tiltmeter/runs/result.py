@@ -21,9 +21,9 @@ from tiltmeter.runs.fixed_factors import read_fixed_factors
 from tiltmeter.runs.manifest import Manifest
 from tiltmeter.runs.manifest_file import (
     ManifestError,
+    add_digests,
     read_manifest,
     read_request,
-    with_digests,
     write_json,
     write_manifest,
 )
@@ -138,7 +138,7 @@ class Result:
                     with write_atomically(part / name) as file:
                         table.to_parquet(file, index=False, schema=schema, row_group_size=_ROW_GROUP)
             write_json(part / MEASURES, to_dicts(self.records))
-            write_manifest(part, with_digests(self.manifest, part))
+            write_manifest(part, add_digests(self.manifest, part))
         return folder
 
     def with_saved_manifest(self, folder: Path | str) -> "Result":

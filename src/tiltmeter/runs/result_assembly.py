@@ -6,16 +6,16 @@ import pandas as pd
 
 from tiltmeter.errors import ModelError
 from tiltmeter.measures.looks import Look
-from tiltmeter.runs.answer_table import without_replies
+from tiltmeter.runs.answer_table import drop_restricted_replies
 from tiltmeter.runs.data_notes import describe_data_problems, list_omitted_rows
 from tiltmeter.runs.fixed_factors import read_fixed_factors
 from tiltmeter.runs.manifest import RefusedPart, UnscoredItem, build_manifest, build_model_entry
 from tiltmeter.runs.measurement import collect_measure_notes, measure_scores, read_families
 from tiltmeter.runs.model_output import ModelOutput
 from tiltmeter.runs.portions import select_measure_module
-from tiltmeter.runs.preparation import PreparedRun
 from tiltmeter.runs.result import Result
 from tiltmeter.runs.run_items import build_item_table, describe_omitted_texts
+from tiltmeter.runs.run_preparation import PreparedRun
 
 _NO_TOKENS = "No tokens were stored: --keep-tokens works only for sentence pairs with a stated licence."
 
@@ -73,7 +73,7 @@ def assemble_result(
             seconds=seconds,
         ),
         texts=build_item_table(chosen),
-        answers=without_replies(pd.concat(answers, ignore_index=True)) if answers else None,
+        answers=drop_restricted_replies(pd.concat(answers, ignore_index=True)) if answers else None,
         tokens=pd.concat(tokens, ignore_index=True) if tokens else None,
     )
 

@@ -32,7 +32,7 @@ def build_item_table(portions: Iterable[Portion]) -> pd.DataFrame:
             display = form.shown(item)
             texts = [{"role": role, "text": text} for role, text in display.texts.items()]
             row = {"item": item.id, "form": form.name, "context": display.context}
-            rows.append({**portion.label(), **row, "texts": texts})
+            rows.append({**portion.get_key_columns(), **row, "texts": texts})
     return pd.DataFrame(rows, columns=SCHEMA.names).drop_duplicates(_KEY, ignore_index=True)
 
 

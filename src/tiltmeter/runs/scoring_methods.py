@@ -19,7 +19,7 @@ from tiltmeter.benchmarks.association import DEFAULT_CASE
 from tiltmeter.forms.association import PARTS
 from tiltmeter.measures.records import get_base_protocol
 from tiltmeter.questions import Kind
-from tiltmeter.runs.conditions import AnswerType
+from tiltmeter.runs.measurement_conditions import AnswerType
 
 PROTOCOL = "published"
 FINE_TUNED = "published/fine-tuned-head"

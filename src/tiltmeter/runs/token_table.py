@@ -44,7 +44,7 @@ def build_token_table(
     for trial in trials:
         for side in dict.fromkeys(trial.sides):
             for place, token in enumerate(_list_tokens(trial, side, answers, text)):
-                label = {"model": model, **portion.label(), "protocol": protocol}
+                label = {"model": model, **portion.get_key_columns(), "protocol": protocol}
                 rows.append({**label, "item": trial.item.id, "side": side, "place": place, **token._asdict()})
     return pd.DataFrame(rows, columns=TOKENS_SCHEMA.names)
 
@@ -88,7 +88,7 @@ def _find_sentence_bounds(
     ids: Sequence[int], found: Mapping[int, tuple[int, float]], text: Tokenizer
 ) -> tuple[int, int]:
     """Return the positions of the first and last token of the sentence, without surrounding special tokens."""
-    (around,) = text.encode_whole([""]) if text.kind == "masked" else (None,)
+    (around,) = text.encode_with_special_tokens([""]) if text.kind == "masked" else (None,)
     if around is None:
         return min(found), max(found)
     special = set(around.ids)

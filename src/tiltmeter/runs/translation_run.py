@@ -16,12 +16,12 @@ from tiltmeter.measures.looks import Look
 from tiltmeter.measures.verdict_rule import PORTION, Families
 from tiltmeter.progress.notebook_progress import show_in_notebook
 from tiltmeter.progress.progress import ShowProgress
-from tiltmeter.runs.conditions import MeasurementConditions
 from tiltmeter.runs.data_notes import describe_data_problems, list_omitted_rows
 from tiltmeter.runs.fixed_factors import read_fixed_factors
 from tiltmeter.runs.look_store import build_key, record_looks
 from tiltmeter.runs.manifest import ModelEntry, UnscoredItem, build_manifest, build_model_entry
 from tiltmeter.runs.measurement import collect_measure_notes, measure_scores, read_families, read_margins
+from tiltmeter.runs.measurement_conditions import MeasurementConditions
 from tiltmeter.runs.portions import UNDIVIDED
 from tiltmeter.runs.result import Result, reject_other_run
 from tiltmeter.runs.run_items import build_item_table
@@ -36,7 +36,7 @@ from tiltmeter.runs.translation.translation_tasks import (
 from tiltmeter.runs.translation.translation_test import Scorer
 from tiltmeter.text_files import expand_home
 from tiltmeter.translators import Translator, open_translator
-from tiltmeter.translators.batch_translation import list_pending, translate_all
+from tiltmeter.translators.batch_translation import list_untranslated_texts, translate_texts
 from tiltmeter.translators.cost import count_characters, require_consent
 from tiltmeter.translators.translation_files import TranslationFile, normalize_text, read_translation_file
 from tiltmeter.translators.translation_store import TranslationStore
@@ -83,17 +83,17 @@ def score_translations(
     file = read_translation_file(path)
     targets = [load_target(on, name) for name in (list_editions(on) if edition is None else (edition,))]
     # If several editions have equal counts, `max` returns the first one, which is the latest edition.
-    unlimited = max(targets, key=lambda target: file.count_matches(target.texts()))
+    unlimited = max(targets, key=lambda target: file.count_matches(target.list_texts()))
     if len(unlimited.directions) != 1:
         raise UsageError(f"A file of translations is for one language, but {on} has several; select one language.")
-    matched = file.count_matches(unlimited.texts())
+    matched = file.count_matches(unlimited.list_texts())
     if not matched:
         raise DataError(
             f"{path} has no translation of a sentence of {unlimited.source}; its column `from` must contain the "
             "original sentences."
         )
     # Keep only the tasks with translations, because a file may contain translations of only some parts.
-    tasks = tuple(task for task in unlimited.tasks if file.count_matches(task.texts()))
+    tasks = tuple(task for task in unlimited.tasks if file.count_matches(task.list_texts()))
     target = replace(unlimited, tasks=tasks).limit_items(limit)
     (direction,) = target.directions
     scorer = target.test.open(gender_from, direction)
@@ -188,16 +188,16 @@ def evaluate_translator(
     skipped: list[UnscoredItem] = []
     with TranslationStore(get_cache_folder() / "translations.sqlite") as store:
         pending = {
-            direction.label: list_pending(translating, target.texts(direction), direction.target, store)
+            direction.label: list_untranslated_texts(translating, target.list_texts(direction), direction.target, store)
             for direction, translating in systems.items()
         }
         require_consent(yes, opened, pending)
         for direction, translating in systems.items():
             with watch(f"{name} ({direction.label})") as report:
-                texts = target.texts(direction)
-                translated = translate_all(translating, texts, direction.target, store, report)
+                texts = target.list_texts(direction)
+                translated = translate_texts(translating, texts, direction.target, store, report)
             for task in target.list_tasks(direction):
-                texts_of = zip(task.items, task.texts(), strict=True)
+                texts_of = zip(task.items, task.list_texts(), strict=True)
                 translations = {item.id: translated[text] for item, text in texts_of if text in translated}
                 scores, unscored = _score_items(
                     name, task, translations, scorers[direction], gender_from, NO_TRANSLATION
@@ -264,7 +264,7 @@ def _check_request(
 
 def _match_translations(file: TranslationFile, task: TranslationTask) -> dict[str, str]:
     """Return the translations of a task's items from a file, as a mapping from item id to translation."""
-    texts = zip(task.items, map(normalize_text, task.texts()), strict=True)
+    texts = zip(task.items, map(normalize_text, task.list_texts()), strict=True)
     return {item.id: file.translations[text] for item, text in texts if text in file.translations}
 
 
@@ -280,7 +280,7 @@ def _score_items(
 
     `translations` maps item ids to translations. `untranslated` is the reason given for items without a translation.
     """
-    label = task.label()
+    label = task.get_key_columns()
     items = [item for item in task.items if item.id in translations]
     reasons = {item.id: untranslated for item in task.items if item.id not in translations}
     rows: list[dict[str, Any]] = []
@@ -319,7 +319,7 @@ def _list_looks(
 ) -> Iterator[tuple[str, Look]]:
     """Yield the looks of a run for `record_looks`; `identity` is the name or the cache key of the system."""
     for task in target.tasks:
-        label = task.label()
+        label = task.get_key_columns()
         for entry in conditions:
             if (entry.benchmark, entry.language) != (label["benchmark"], label["language"]):
                 continue

@@ -97,7 +97,7 @@ def omits_unreadable(protocol: str) -> bool:
     return get_base_protocol(protocol) != _PUBLISHED
 
 
-def skip_unreadable(part_trials: PartTrials, unreadable: Mapping[str, UnreadableItem]) -> None:
+def skip_unreadable_items(part_trials: PartTrials, unreadable: Mapping[str, UnreadableItem]) -> None:
     """Move the unreadable items from the trials to the skipped items, if the protocol skips them."""
     if not omits_unreadable(part_trials.protocol):
         return

@@ -49,7 +49,7 @@ class Studio:
         self.jobs: JobQueue = JobQueue(self.workspace, config.jobs)
         self.pages: Sequence[StudioPage] = [page for page in list_studio_pages() if page.shared or not config.share]
 
-    def is_valid(self, session: Session) -> bool:
+    def is_valid_session(self, session: Session) -> bool:
         """Return whether the session of a reviewer is valid: the password has not changed since the login."""
         try:
             return bool(session.key) and session.key == get_session_key(self.workspace.folder, session.name)
@@ -90,7 +90,7 @@ def make_app(studio: Studio) -> ASGIApp:
     app.state.studio = studio
     # `RequestGuard` wraps everything else, so that error responses also have the security headers.
     overviews = frozenset(page.path for page in studio.pages)
-    return RequestGuard(app, studio.config, studio.sessions, studio.is_valid, overviews)
+    return RequestGuard(app, studio.config, studio.sessions, studio.is_valid_session, overviews)
 
 
 def _redirect_home(request: Request) -> Response:
@@ -105,15 +105,15 @@ def _exchange_token(request: Request) -> Response:
     studio = responses.get_studio(request)
     if studio.config.share or not studio.sessions.is_start_token(request.query_params.get("token", "")):
         return Response("Wrong or outdated token; open the address that `tiltmeter studio` printed.\n", 403)
-    return responses.set_session(request, responses.redirect(request, "/"), studio.sessions.new("owner"))
+    return responses.set_session(request, responses.redirect(request, "/"), studio.sessions.create_session("owner"))
 
 
 def _log_out(request: Request) -> Response:
     """End the session of the user, so that copies of the session cookie are no longer accepted."""
     studio = responses.get_studio(request)
-    studio.sessions.end(responses.get_session(request))
+    studio.sessions.end_session(responses.get_session(request))
     response = responses.redirect(request, "/login" if studio.config.share else "/")
-    return responses.set_session(request, response, studio.sessions.new("guest"))
+    return responses.set_session(request, response, studio.sessions.create_session("guest"))
 
 
 def _serve_static(request: Request) -> Response:

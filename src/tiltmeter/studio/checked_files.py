@@ -7,8 +7,8 @@ from pathlib import Path
 
 from tiltmeter.datasets.dataset_loader import validate_spec
 from tiltmeter.datasets.dataset_spec import Spec
-from tiltmeter.datasets.findings import Finding, list_error_codes, list_warning_codes
 from tiltmeter.datasets.validation import ValidationResult
+from tiltmeter.datasets.validation_findings import Finding, list_error_codes, list_warning_codes
 from tiltmeter.files import create_temporary_folder
 from tiltmeter.text_files import split_lines
 

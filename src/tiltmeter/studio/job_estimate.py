@@ -35,7 +35,7 @@ class RunEstimate:
     requests: str = ""
 
     @property
-    def words(self) -> str:
+    def description(self) -> str:
         """Return a sentence with the estimated time."""
         known = [(m.low, m.high) for m in self.models if m.low is not None and m.high is not None]
         unknown = [m.model for m in self.models if m.low is None]
@@ -52,7 +52,7 @@ def estimate_run(request: RunRequest, workspace: StudioWorkspace) -> RunEstimate
     items = sum(count for count in counts.values() if count is not None)
     forms = " ".join(sorted({find_form(spec, workspace) for spec in request.on}))
     with TimingStore(workspace.state / STUDIO_DATABASE) as store:
-        timings = store.list_newest()
+        timings = store.list_newest_timings()
     return RunEstimate(
         items,
         tuple(spec for spec, count in counts.items() if count is None),

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tiltmeter.cluster.job_lock import JobLock, JobTakenError
-from tiltmeter.cluster.job_work import describe_failure, exit_taken_over, raise_on_signals
+from tiltmeter.cluster.job_work import describe_failure, exit_after_takeover, raise_on_signals
 from tiltmeter.cluster.timing_store import Timing, TimingStore
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.files import write_text
@@ -37,7 +37,7 @@ _STOPPED = "Stopped. The stored answers are kept; the run can be continued."
 def main(folder: Path) -> int:
     """Run the job in a folder; do nothing if another process is running the job or has already run it."""
     try:
-        with JobLock(folder, on_lost=exit_taken_over):
+        with JobLock(folder, on_lost=exit_after_takeover):
             if not (folder / QUEUED).exists():
                 return 0
             (folder / OUTCOME).unlink(missing_ok=True)
@@ -80,14 +80,14 @@ def _watch_for_stop(folder: Path, ended: threading.Event) -> None:
             return
     if ended.is_set():
         return
-    _interrupt()
+    _interrupt_main_thread()
     if not ended.wait(_PATIENCE):
         _write_outcome(folder, "stopped", _STOPPED)
         # No stored answers are lost, because each batch of answers is one transaction.
         os._exit(0)
 
 
-def _interrupt() -> None:
+def _interrupt_main_thread() -> None:
     """Raise a KeyboardInterrupt in the main thread, even if the main thread is waiting for a lock or a server."""
     if sys.platform == "win32":
         _thread.interrupt_main()
@@ -113,14 +113,14 @@ def _make_run(folder: Path, made: threading.Event) -> None:
             request.build_settings(),
             request.build_model_options(),
             out=workspace.get_run_folder(request.name),
-            watch=progress.watch,
+            watch=progress.watch_progress,
             so_far=progress.record_interim_values,
-            tell=progress.tell,
+            tell=progress.record_message,
         )
         made.set()
     try:
         with TimingStore(workspace.state / STUDIO_DATABASE) as timings:
-            timings.add(_compute_timings(request, result, progress))
+            timings.add_timings(_compute_timings(request, result, progress))
     except TiltmeterError as error:
         # The run does not fail, because timings only improve time estimates.
         logger.warning("%s", error)

@@ -44,7 +44,7 @@ class JobQueue:
     """The jobs of a workspace. At most `at_once` jobs run at the same time; the job that was queued first
     starts first.
 
-    Jobs are started only within the context manager `running`.
+    Jobs are started only within the context manager `run_scheduler_thread`.
     """
 
     def __init__(self, workspace: StudioWorkspace, at_once: int = 1) -> None:
@@ -60,11 +60,13 @@ class JobQueue:
         # This number increases whenever the listed jobs or `trouble` change.
         self.version = 0
 
-    def add(self, request: RunRequest) -> Job:
+    def add_job(self, request: RunRequest) -> Job:
         """Check a request for a run, and queue a job for it."""
         with self._changing:
             request = validate_request(request, self.workspace)
-            if any(job.request.name == request.name and (job.is_active or job.is_resumable) for job in self.jobs()):
+            if any(
+                job.request.name == request.name and (job.is_active or job.is_resumable) for job in self.list_jobs()
+            ):
                 raise UsageError(f"A run {request.name!r} is already in the queue; choose another name.")
             now = datetime.now(UTC)
             folder = self.folder / f"{now:%Y%m%d-%H%M%S%f}-{secrets.token_hex(3)}"
@@ -74,18 +76,18 @@ class JobQueue:
         self.reload_jobs()
         return read_job(folder)
 
-    def jobs(self) -> list[Job]:
+    def list_jobs(self) -> list[Job]:
         """Return all jobs in the order in which they were added."""
         folders = sorted(self.folder.iterdir()) if self.folder.is_dir() else []
-        return [self._read(folder) for folder in folders if _is_job(folder)]
+        return [self._read_job(folder) for folder in folders if _is_job(folder)]
 
-    def job(self, job_id: str) -> Job:
+    def get_job(self, job_id: str) -> Job:
         """Return the job with this identifier."""
-        return read_job(self._folder(job_id))
+        return read_job(self._get_job_folder(job_id))
 
-    def stop(self, job_id: str) -> None:
+    def stop_job(self, job_id: str) -> None:
         """Ask a running job to stop, or remove a waiting job from the queue; stored answers are kept."""
-        folder = self._folder(job_id)
+        folder = self._get_job_folder(job_id)
         with self._changing:
             job = read_job(folder)
             if job.state == "queued" and not self._is_starting(job):
@@ -98,9 +100,9 @@ class JobQueue:
                 write_text(folder / STOP, "")
         self.reload_jobs()
 
-    def resume(self, job_id: str) -> None:
+    def resume_job(self, job_id: str) -> None:
         """Queue a stopped, failed or interrupted job again; the job reuses stored answers."""
-        folder = self._folder(job_id)
+        folder = self._get_job_folder(job_id)
         with self._changing:
             job = read_job(folder)
             if not job.is_resumable:
@@ -113,9 +115,9 @@ class JobQueue:
             (folder / OUTCOME).unlink(missing_ok=True)
         self.reload_jobs()
 
-    def remove(self, job_id: str) -> None:
+    def remove_job(self, job_id: str) -> None:
         """Remove a job from the list; the folder of the run and the stored answers are kept."""
-        folder = self._folder(job_id)
+        folder = self._get_job_folder(job_id)
         with self._changing:
             job = read_job(folder)
             if (job.state != "queued" and job.is_active) or self._is_starting(job):
@@ -128,11 +130,11 @@ class JobQueue:
 
     def list_busy_folders(self) -> set[Path]:
         """Return the run folders that active jobs write or will write."""
-        return {self.workspace.get_run_folder(job.request.name) for job in self.jobs() if job.is_active}
+        return {self.workspace.get_run_folder(job.request.name) for job in self.list_jobs() if job.is_active}
 
     def reload_jobs(self) -> None:
         """Read all jobs again, and update `listed` and `version`."""
-        jobs = tuple(reversed(self.jobs()))
+        jobs = tuple(reversed(self.list_jobs()))
         if jobs != self.listed:
             self.listed = jobs
             self.version += 1
@@ -140,19 +142,19 @@ class JobQueue:
     def start_due_jobs(self) -> None:
         """Start waiting jobs up to the maximum number, and record processes that ended before their job started."""
         with self._changing:
-            for started, code in self._runner.remove_ended():
+            for started, code in self._runner.remove_ended_jobs():
                 self._record_failed_start(started, code)
-            jobs = self.jobs()
+            jobs = self.list_jobs()
             working = {job.id for job in jobs if job.state in ("running", "stopping")}
             working |= {started.id for started in self._runner.jobs}
             waiting = [job for job in jobs if job.state == "queued" and job.id not in working]
             free = max(0, self._runner.limit - len(working))
             for job in sorted(waiting, key=lambda job: (job.queued, job.id))[:free]:
-                self._start(job)
+                self._start_job(job)
         self.reload_jobs()
 
     @contextmanager
-    def running(self) -> Iterator[None]:
+    def run_scheduler_thread(self) -> Iterator[None]:
         """Start jobs in a background thread until the context ends; jobs that are then running continue."""
         create_folder(self.folder)
         ended = threading.Event()
@@ -195,7 +197,7 @@ class JobQueue:
             self.trouble = trouble
             self.version += 1
 
-    def _read(self, folder: Path) -> Job:
+    def _read_job(self, folder: Path) -> Job:
         """Return the job in a folder; the files of an ended job are read only once."""
         try:
             ended = (folder / OUTCOME).stat().st_mtime_ns if not (folder / QUEUED).exists() else None
@@ -210,7 +212,7 @@ class JobQueue:
             self._ended.pop(folder.name, None)
         return job
 
-    def _folder(self, job_id: str) -> Path:
+    def _get_job_folder(self, job_id: str) -> Path:
         folder = self.folder / job_id
         if not _is_job(folder):
             raise UsageError("This job does not exist; it may have been removed from the list.")
@@ -220,12 +222,12 @@ class JobQueue:
         """Return whether a process was started for the job; the process may not hold the lock of the job yet."""
         return self._runner.is_running(_StartedProcess(job.id, job.queued))
 
-    def _start(self, job: Job) -> None:
+    def _start_job(self, job: Job) -> None:
         folder = self.folder / job.id
         for name in (OUTCOME, PROGRESS, STOP):
             (folder / name).unlink(missing_ok=True)
         process = start_process("tiltmeter.studio.job_process", folder, directory=self.workspace.folder)
-        self._runner.add(_StartedProcess(job.id, job.queued), process)
+        self._runner.add_job(_StartedProcess(job.id, job.queued), process)
 
     def _record_failed_start(self, started: _StartedProcess, code: int) -> None:
         """Record that a process ended before its job started; otherwise the queue would restart the job for ever."""

@@ -70,17 +70,17 @@ def format_endpoint_name(scheme: str, served: str, address: str) -> str:
 def list_model_files(workspace: StudioWorkspace) -> list[str]:
     """Return the names of the model folders and .gguf files in the workspace, sorted."""
     models = []
-    for folder, names in workspace.walk():
+    for folder, names in workspace.walk_folders():
         if folder != workspace.folder and (CONFIG in names or ADAPTER_CONFIG in names):
-            models.append(workspace.name_of(folder))
-        models += [workspace.name_of(folder / name) for name in names if name.endswith(".gguf")]
+            models.append(workspace.get_relative_name(folder))
+        models += [workspace.get_relative_name(folder / name) for name in names if name.endswith(".gguf")]
     return sorted(models)
 
 
 def find_model_path(name: str, workspace: StudioWorkspace) -> Path | None:
     """Return the path of a model folder or .gguf file in the workspace; None if the path does not exist."""
     try:
-        path = workspace.path(name.removeprefix(CHAT).rstrip("/"))
+        path = workspace.resolve_path(name.removeprefix(CHAT).rstrip("/"))
     except UsageError:
         return None
     return path if path.exists() else None
@@ -94,11 +94,11 @@ def _validate_local_model(name: str, workspace: StudioWorkspace) -> str:
     if path is not None and path.is_dir():
         if not (path / CONFIG).is_file() and not (path / ADAPTER_CONFIG).is_file():
             raise UsageError(f"The folder {name!r} has no {CONFIG}, so it is not a model in the Hugging Face format.")
-        return workspace.name_of(path)
+        return workspace.get_relative_name(path)
     if name.endswith(".gguf"):
         if path is None:
             raise UsageError(f"The workspace has no file {name!r}; copy the .gguf file to it.")
-        return workspace.name_of(path)
+        return workspace.get_relative_name(path)
     # A run would open this path as a model folder, so it must not be hidden or outside the workspace.
     if path is None and (workspace.folder / name).exists():
         raise UsageError(f"{name!r} is hidden or outside the workspace; copy the model into the workspace.")

@@ -45,12 +45,12 @@ class ProjectSession:
         The rating session is loaded again if the project has changed.
         """
         store = self.project.store
-        if self._rating is None or self._rating[0] != store.stamp():
-            self._rating = store.stamp(), load_rating(self.project)
+        if self._rating is None or self._rating[0] != store.get_change_stamp():
+            self._rating = store.get_change_stamp(), load_rating(self.project)
         rating = self._rating[1]
         result = task(rating)
         # A rating changes the stamp but no item, so `rating` is still valid.
-        self._rating = store.stamp(), rating
+        self._rating = store.get_change_stamp(), rating
         return result
 
 
@@ -63,7 +63,7 @@ class ProjectThreads:
         self._workers: dict[Path, _Worker] = {}
         self._is_closing = False
 
-    def submit(self, folder: Path, task: Callable[[ProjectSession], T]) -> T:
+    def run_task(self, folder: Path, task: Callable[[ProjectSession], T]) -> T:
         """Call `task` in the thread of the project in `folder`; return the result of the task or raise its error."""
         result: Future[T] = Future()
         with self._lock:
@@ -76,9 +76,9 @@ class ProjectThreads:
             worker.tasks.put((task, result))
         return result.result()
 
-    def review(self, folder: Path, task: Callable[[Review], T]) -> T:
+    def run_review_task(self, folder: Path, task: Callable[[Review], T]) -> T:
         """Call `task` with the review of the project in `folder`, and return the result of the task."""
-        return self.submit(folder, lambda session: task(session.review))
+        return self.run_task(folder, lambda session: task(session.review))
 
     def close(self) -> None:
         """Finish all submitted tasks and close all projects; meanwhile, new tasks are rejected."""

@@ -132,8 +132,8 @@ class RequestGuard:
         return role == "owner"
 
     def _read_session(self, headers: Headers) -> Session | None:
-        cookie = cookie_parser(headers.get("cookie", "")).get(self._config.cookie)
-        session = self._sessions.read(cookie) if cookie else None
+        cookie = cookie_parser(headers.get("cookie", "")).get(self._config.cookie_name)
+        session = self._sessions.read_cookie(cookie) if cookie else None
         return None if session is not None and session.role == "reviewer" and not self._is_valid(session) else session
 
 

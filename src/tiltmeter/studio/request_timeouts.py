@@ -31,7 +31,7 @@ class TimedProtocol(H11Protocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Start the timeout for the first request; if there are too many connections, close one."""
         super().connection_made(transport)
-        self._wait()
+        self._restart_timeout()
         if len(self.connections) > self.most_connections:
             waiting = [one for one in self.connections if isinstance(one, TimedProtocol) and one._timer is not None]
             if waiting:
@@ -40,14 +40,14 @@ class TimedProtocol(H11Protocol):
     def handle_events(self) -> None:
         """Restart the timeout for the rest of the current request, or for the next request."""
         super().handle_events()
-        self._wait()
+        self._restart_timeout()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Cancel the timeout when the connection is closed."""
         self._cancel_timer()
         super().connection_lost(exc)
 
-    def _wait(self) -> None:
+    def _restart_timeout(self) -> None:
         """Start or restart the timeout of a request that is not complete; cancel the timeout of a complete request."""
         stage, now = self.conn.their_state, self.loop.time()
         if stage not in _INCOMPLETE or self.transport.is_closing():

@@ -95,8 +95,8 @@ def set_session(request: Request, response: Response, session: Session) -> Respo
     """Set the session cookie in a response, and return the response."""
     studio = get_studio(request)
     response.set_cookie(
-        studio.config.cookie,
-        studio.sessions.cookie(session),
+        studio.config.cookie_name,
+        studio.sessions.build_cookie(session),
         max_age=studio.sessions.get_lifetime(session),
         httponly=True,
         samesite="lax",

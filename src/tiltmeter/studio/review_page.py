@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from tiltmeter.datasets.findings import list_error_codes, list_warning_codes
+from tiltmeter.datasets.validation_findings import list_error_codes, list_warning_codes
 from tiltmeter.making.review.review import Review
 from tiltmeter.making.review.review_marks import (
     MarkedPiece,
@@ -84,7 +84,7 @@ def build_review_page(review: Review, reviewer: str, view: ReviewItem) -> Review
     rows = [
         ReviewText(
             field,
-            view.name_of(field),
+            view.field_name(field),
             sources[field],
             texts[field],
             view.texts[field],
@@ -96,7 +96,10 @@ def build_review_page(review: Review, reviewer: str, view: ReviewItem) -> Review
     meanings = {**list_error_codes(), **list_warning_codes()}
     reasons = [
         ReviewReason(
-            problem.reason, _to_sentence(problem.message), meanings.get(problem.reason, ""), view.name_of(problem.field)
+            problem.reason,
+            _to_sentence(problem.message),
+            meanings.get(problem.reason, ""),
+            view.field_name(problem.field),
         )
         for problem in view.problems
     ]
@@ -104,7 +107,7 @@ def build_review_page(review: Review, reviewer: str, view: ReviewItem) -> Review
     is_complete = all(now.get(field, "").strip() for field in view.source)
     needed = [
         NeededReason(problem.reason, _to_sentence(problem.message), given.get(problem.reason, ""))
-        for problem in (review.find_unsettled(view, now) if is_complete else [])
+        for problem in (review.find_unsettled_problems(view, now) if is_complete else [])
         if problem.kind == "warning"
     ]
     done, left = review.count_progress(reviewer)

@@ -75,7 +75,7 @@ class RunComparisons:
         self._kept: OrderedDict[ComparisonRequest, ComparedRuns] = OrderedDict()
         self._lock = threading.Lock()
 
-    def get(self, request: ComparisonRequest) -> ComparedRuns:
+    def get_comparison(self, request: ComparisonRequest) -> ComparedRuns:
         """Return the result of a comparison; only one comparison is computed at a time."""
         with self._lock:
             if request not in self._kept:

@@ -65,7 +65,7 @@ class ListedRun:
         return hashlib.sha256(self.path.encode()).hexdigest()[:12]
 
     @property
-    def words(self) -> str:
+    def search_text(self) -> str:
         """Return the text in which the search field of the list finds words, in lower case."""
         languages = [name for code in self.summary.languages for name in (code, get_language_name(code))]
         benchmarks = [benchmark.name for benchmark in self.summary.benchmarks]
@@ -94,7 +94,7 @@ class RunFilter:
             and (not self.language or self.language in summary.languages)
             and (not self.tone or self.tone in summary.tones)
             and (not self.tag or self.tag in run.tags)
-            and all(word in run.words for word in self.text.casefold().split())
+            and all(word in run.search_text for word in self.text.casefold().split())
         )
 
 
@@ -141,18 +141,18 @@ class _RunStore(Database):
             self._db.executemany("INSERT OR REPLACE INTO run_summary VALUES (?, ?, ?)", signed)
             self._db.executemany("DELETE FROM run_summary WHERE path = ?", [(path,) for path in gone])
 
-    def names(self) -> dict[str, str]:
+    def read_display_names(self) -> dict[str, str]:
         """Return a dictionary from the path of each run that has a display name to this name."""
         return dict(self._db.execute("SELECT path, name FROM run_name"))
 
-    def tags(self) -> dict[str, list[str]]:
+    def read_tags(self) -> dict[str, list[str]]:
         """Return a dictionary from the path of each run that has tags to its tags."""
         tags: dict[str, list[str]] = {}
         for path, tag in self._db.execute("SELECT path, tag FROM run_tag ORDER BY tag"):
             tags.setdefault(path, []).append(tag)
         return tags
 
-    def describe(self, path: str, name: str | None, tags: Iterable[str] | None) -> None:
+    def write_description(self, path: str, name: str | None, tags: Iterable[str] | None) -> None:
         """Set the display name and the tags of a run; a value of None leaves the name or the tags unchanged."""
         with self.begin_transaction():
             if name is not None:
@@ -171,7 +171,7 @@ class RunIndex:
         self.workspace = workspace
         self.running = running
 
-    def runs(self, seconds: float | None = None) -> list[ListedRun]:
+    def list_runs(self, seconds: float | None = None) -> list[ListedRun]:
         """Return all runs; the newest run comes first.
 
         After `seconds`, files of new runs are no longer read; these runs have no summary until a later call reads it.
@@ -179,8 +179,8 @@ class RunIndex:
         deadline = None if seconds is None else time.monotonic() + seconds
         everything = sorted(find_run_folders(self.workspace.folder), key=lambda folder: -folder.changed)
         folders = [folder for folder in everything if self._is_nameable(folder.path)]
-        with self._store() as store:
-            kept, names, tags = store.read_summaries(), store.names(), store.tags()
+        with self._open_store() as store:
+            kept, names, tags = store.read_summaries(), store.read_display_names(), store.read_tags()
             read: dict[str, RunSummary] = {}
             new: list[tuple[str, str, str]] = []
             for folder in folders:
@@ -193,7 +193,7 @@ class RunIndex:
             gone = kept.keys() - {folder.path for folder in folders}
             if new or gone:
                 store.store_summaries(new, gone)
-        writing = self._running()
+        writing = self._list_running_folders()
         runs = [
             ListedRun(
                 path=folder.path,
@@ -213,67 +213,71 @@ class RunIndex:
         ]
         return sorted(runs, key=_get_sort_key)
 
-    def run(self, path: str) -> ListedRun:
+    def get_run(self, path: str) -> ListedRun:
         """Return the finished or unfinished run at a path; raise a UsageError if there is no run at the path."""
-        folder = find_run_folder(self.workspace.path(path))
+        folder = find_run_folder(self.workspace.resolve_path(path))
         if folder is None:
             raise UsageError(f"The workspace has no run {path!r}.")
-        with self._store() as store:
-            names, tags = store.names(), store.tags()
+        with self._open_store() as store:
+            names, tags = store.read_display_names(), store.read_tags()
         return ListedRun(
             path=path,
             name=names.get(path) or path.rsplit("/", 1)[-1],
             tags=tuple(tags.get(path, ())),
             summary=summarize_run(self.workspace.folder / path),
             changed=folder.changed,
-            running=path in self._running(),
+            running=path in self._list_running_folders(),
         )
 
-    def whole(self, path: str) -> ListedRun:
+    def get_finished_run(self, path: str) -> ListedRun:
         """Return the run at a path; raise a UsageError if the run is not finished or not readable."""
-        run = self.run(path)
+        run = self.get_run(path)
         if run.running:
             raise UsageError(f"{run.name} is still running; wait until it ends, or stop it.")
         if run.summary.problem:
             raise UsageError(f"{run.name} cannot be opened. {run.summary.problem}")
         return run
 
-    def describe(self, path: str, *, name: str | None = None, tags: str | None = None) -> None:
+    def write_description(self, path: str, *, name: str | None = None, tags: str | None = None) -> None:
         """Check and set the display name or the tags of a run, or both; tags are separated by commas.
 
         If the name is empty, the name of the folder is displayed. The folder itself is not renamed.
         """
-        self.run(path)
+        self.get_run(path)
         given_name = None if name is None else _validate_name(name, path)
         given_tags = None if tags is None else _validate_tags(tags)
         self.set_description(path, given_name, given_tags)
 
     def set_description(self, path: str, name: str | None, tags: Iterable[str] | None) -> None:
         """Set the display name and the tags of a run without checks; empty values delete them."""
-        with self._store() as store:
-            store.describe(path, name, tags)
+        with self._open_store() as store:
+            store.write_description(path, name, tags)
 
-    def given_name(self, path: str) -> str:
+    def get_display_name(self, path: str) -> str:
         """Return the display name that the user gave to a run; empty if the user gave no name."""
-        with self._store() as store:
-            return store.names().get(path, "")
+        with self._open_store() as store:
+            return store.read_display_names().get(path, "")
 
     def _is_nameable(self, path: str) -> bool:
         if _PLAIN.fullmatch(path):
             return True
         try:
             path.encode()
-            self.workspace.path(path)
+            self.workspace.resolve_path(path)
         except (UnicodeEncodeError, UsageError):
             return False
         return True
 
-    def _store(self) -> _RunStore:
+    def _open_store(self) -> _RunStore:
         return _RunStore(self.workspace.state / STUDIO_DATABASE)
 
-    def _running(self) -> set[str]:
+    def _list_running_folders(self) -> set[str]:
         folders = (folder.resolve() for folder in self.running())
-        return {self.workspace.name_of(folder) for folder in folders if folder.is_relative_to(self.workspace.folder)}
+        return {
+            self.workspace.get_relative_name(folder)
+            for folder in folders
+            if folder.is_relative_to(self.workspace.folder)
+        }
 
 
 def _validate_name(text: str, path: str) -> str:

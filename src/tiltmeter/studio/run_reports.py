@@ -18,7 +18,7 @@ class RunReports:
         self._making: dict[Path, Future[None]] = {}
         self._lock = threading.Lock()
 
-    def get(self, folder: Path) -> Path | None:
+    def get_report(self, folder: Path) -> Path | None:
         """Return the path of the report of a run.
 
         If the report is missing or outdated, start to create it and return None. If the report cannot be
@@ -38,9 +38,9 @@ class RunReports:
             self._making[folder] = self._thread.submit(_make_report, folder)
             return None
 
-    def wait_for(self, folder: Path) -> Path:
+    def wait_for_report(self, folder: Path) -> Path:
         """Wait until the report of a run exists, and return its path."""
-        while (path := self.get(folder)) is None:
+        while (path := self.get_report(folder)) is None:
             with self._lock:
                 making = self._making.get(folder)
             if making is not None:

@@ -12,7 +12,7 @@ from tiltmeter.measures import Record, get_measure
 from tiltmeter.measures.records import OVERALL, from_dicts
 from tiltmeter.printable_text import escape_unsafe
 from tiltmeter.reports.combined_runs import label_records
-from tiltmeter.reports.display_text import clip, format_label, shorten_names
+from tiltmeter.reports.display_text import clip_text, format_label, shorten_names
 from tiltmeter.reports.record_rows import ALL_MODELS, build_rows
 from tiltmeter.reports.ruler_svg import Ruler
 from tiltmeter.reports.summary_rows import SummaryRow, build_summary_rows
@@ -118,7 +118,7 @@ def summarize_run(folder: Path) -> RunSummary:
     try:
         manifest = _read_manifest(folder)
     except TiltmeterError as error:
-        return RunSummary(problem=clip(str(error), 300))
+        return RunSummary(problem=clip_text(str(error), 300))
     try:
         return _build_summary(manifest, _validate_rows(_read_json(folder / MEASURES)))
     except (TiltmeterError, OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
@@ -144,7 +144,7 @@ def _read_json(path: Path) -> Any:
     try:
         return json.loads(path.read_bytes())
     except (OSError, ValueError, RecursionError) as error:
-        raise DataError(f"{path.name} cannot be read ({clip(str(error), 120)}); repeat the run.") from None
+        raise DataError(f"{path.name} cannot be read ({clip_text(str(error), 120)}); repeat the run.") from None
 
 
 def _validate_rows(value: Any) -> list[dict[str, Any]]:
@@ -155,8 +155,8 @@ def _validate_rows(value: Any) -> list[dict[str, Any]]:
 
 def _describe_problem(error: Exception) -> str:
     if isinstance(error, TiltmeterError):
-        return clip(str(error), 300)
-    words = clip(f"{type(error).__name__}: {error}", 120)
+        return clip_text(str(error), 300)
+    words = clip_text(f"{type(error).__name__}: {error}", 120)
     return f"{MEASURES} is incomplete ({words}); repeat the run."
 
 
@@ -164,7 +164,7 @@ def _build_summary(manifest: Manifest, rows: Sequence[Mapping[str, Any]]) -> Run
     try:
         over_all = from_dicts(row for row in rows if row.get("view") == "all" and row.get("model") != ALL_MODELS)
     except DataError as error:
-        raise DataError(f"{MEASURES} cannot be read ({clip(str(error), 120)}); repeat the run.") from None
+        raise DataError(f"{MEASURES} cannot be read ({clip_text(str(error), 120)}); repeat the run.") from None
     records = label_records([("", over_all)])
     names = shorten_names(record.benchmark for record in over_all)
     return RunSummary(

@@ -59,18 +59,18 @@ class RunTrash:
         self._folder = self._workspace.state / "trash"
         self._now = now
 
-    def delete(self, path: str) -> DeletedRun:
+    def delete_run(self, path: str) -> DeletedRun:
         """Move a run to the trash; raise a UsageError if the run is still being written."""
-        run = self._index.run(path)
+        run = self._index.get_run(path)
         if run.running:
             raise UsageError(f"{run.name} is still running; stop it before you delete it.")
-        if self._is_being_written(self._workspace.path(path)):
+        if self._is_being_written(self._workspace.resolve_path(path)):
             raise UsageError(
                 f"{run.name} was changed a moment ago and may still be written; wait a minute and try again."
             )
         deleted = DeletedRun(
             path,
-            self._index.given_name(path),
+            self._index.get_display_name(path),
             run.tags,
             self._now().isoformat(timespec="seconds"),
             secrets.token_hex(8),
@@ -86,12 +86,12 @@ class RunTrash:
         self._index.set_description(path, "", ())
         return deleted
 
-    def runs(self) -> list[DeletedRun]:
+    def list_deleted_runs(self) -> list[DeletedRun]:
         """Return the runs in the trash; the run that was deleted last comes first."""
-        runs = [deleted for place in self._places() if (deleted := _read_deleted(place))]
+        runs = [deleted for place in self._list_deleted_folders() if (deleted := _read_deleted(place))]
         return sorted(runs, key=lambda deleted: deleted.deleted, reverse=True)
 
-    def restore(self, identifier: str) -> str:
+    def restore_run(self, identifier: str) -> str:
         """Move a run from the trash back to its former path, and return the path.
 
         If the former path is in use, a number is added to it.
@@ -101,7 +101,7 @@ class RunTrash:
         if deleted is None:
             raise UsageError("This run is no longer in the trash.")
         path = self._find_free_path(deleted.path)
-        target = self._workspace.path(path)
+        target = self._workspace.resolve_path(path)
         create_folder(target.parent)
         try:
             (place / _RUN).rename(target)
@@ -117,7 +117,7 @@ class RunTrash:
         Folders that an interrupted deletion left behind are also removed. A run without a readable origin file is kept.
         """
         emptied = 0
-        for place in self._places():
+        for place in self._list_deleted_folders():
             deleted = _read_deleted(place)
             if deleted is not None and deleted.deletion_time < self._now():
                 shutil.rmtree(place / _RUN, ignore_errors=True)
@@ -143,14 +143,14 @@ class RunTrash:
                 changed.append(entry.lstat().st_mtime)
         return self._now().timestamp() - max(changed) < _WRITING
 
-    def _places(self) -> Iterator[Path]:
+    def _list_deleted_folders(self) -> Iterator[Path]:
         if self._folder.is_dir():
             yield from (place for place in self._folder.iterdir() if _IDENTIFIER.fullmatch(place.name))
 
     def _find_free_path(self, path: str) -> str:
         numbered = path
         number = 2
-        while (self._workspace.path(numbered)).exists():
+        while (self._workspace.resolve_path(numbered)).exists():
             numbered, number = f"{path}-{number}", number + 1
         return numbered
 

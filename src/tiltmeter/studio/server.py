@@ -42,7 +42,7 @@ def open_socket(host: str, port: int | None) -> socket.socket:
     raise UsageError(f"Found no free port of {host}; choose a port with --port.")
 
 
-def serve(
+def run_server(
     config: StudioConfig,
     listening: socket.socket,
     *,
@@ -133,7 +133,7 @@ def _prepare_browser(state: Path, address: str) -> Iterator[Callable[[], None]]:
 def describe_sharing(studio: Studio, address: str) -> list[str]:
     """Return sentences about who can log in to a shared studio, and what these people can do."""
     workspace = studio.workspace
-    projects = sorted(map(workspace.name_of, workspace.list_projects()))
+    projects = sorted(map(workspace.get_relative_name, workspace.list_projects()))
     people = list_studio_reviewers(workspace.folder)
     adjudicators = [person.name for person in people if person.is_adjudicator]
     if not people:

@@ -51,11 +51,11 @@ class Sessions:
         self._ending = threading.Lock()
         self._ended = _read_ended(self._ended_file)
 
-    def new(self, role: Role, name: str = "", key: str = "") -> Session:
+    def create_session(self, role: Role, name: str = "", key: str = "") -> Session:
         """Return a new session with a random id."""
         return Session(role, secrets.token_urlsafe(12), name, key)
 
-    def cookie(self, session: Session) -> str:
+    def build_cookie(self, session: Session) -> str:
         """Return the value of the cookie for a session."""
         return str(self._cookies.dumps([session.role, session.id, session.name, session.key]))
 
@@ -63,7 +63,7 @@ class Sessions:
         """Return the number of seconds after which the cookie of a session expires."""
         return _LIFETIME[session.role]
 
-    def read(self, cookie: str) -> Session | None:
+    def read_cookie(self, cookie: str) -> Session | None:
         """Return the session of a cookie; None if the cookie is invalid or expired, or if the session has ended."""
         try:
             role, id_, name, key = self._cookies.loads(cookie, max_age=max(_LIFETIME.values()))
@@ -72,7 +72,7 @@ class Sessions:
             return None
         return None if id_ in self._ended else Session(role, id_, name, key)
 
-    def end(self, session: Session) -> None:
+    def end_session(self, session: Session) -> None:
         """End a session permanently; its cookie is rejected even after a restart of the studio."""
         now = time.time()
         with self._ending:

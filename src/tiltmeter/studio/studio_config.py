@@ -28,7 +28,7 @@ class StudioConfig:
         return self.scheme == "https"
 
     @property
-    def cookie(self) -> str:
+    def cookie_name(self) -> str:
         """Return the name of the session cookie.
 
         For a local studio, the name contains the port, because a browser sends cookies to all ports of a machine.

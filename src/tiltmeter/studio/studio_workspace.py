@@ -41,23 +41,23 @@ class StudioWorkspace:
 
     def list_projects(self) -> Iterator[Path]:
         """Yield the folders of the test set projects in the workspace, unsorted."""
-        return (folder for folder, names in self.walk() if SETTINGS in names)
+        return (folder for folder, names in self.walk_folders() if SETTINGS in names)
 
-    def data_files(self) -> Iterator[Path]:
+    def list_data_files(self) -> Iterator[Path]:
         """Yield the JSONL files in the workspace, unsorted."""
-        for folder, names in self.walk():
+        for folder, names in self.walk_folders():
             yield from (folder / name for name in names if name.endswith(".jsonl"))
 
-    def project(self, name: str) -> Path:
+    def get_project_folder(self, name: str) -> Path:
         """Return the folder of a project; raise a UsageError if there is no project with this name."""
-        path = self.path(name)
+        path = self.resolve_path(name)
         if not (path / SETTINGS).is_file() or any((path / file).is_symlink() for file in (SETTINGS, DATABASE)):
             raise UsageError(f"The workspace has no project {name!r}.")
         return path
 
     def find_data_file(self, name: str) -> Path:
         """Return the path of a JSONL file; raise a UsageError if there is no such file."""
-        path = self.path(name)
+        path = self.resolve_path(name)
         if path.suffix != ".jsonl" or not path.is_file():
             raise UsageError(f"The workspace has no JSONL file {name!r}.")
         return path
@@ -68,7 +68,7 @@ class StudioWorkspace:
             raise UsageError(f"{name!r} is not a valid name of a run; use letters, digits, spaces, dots and hyphens.")
         if len(name.encode()) > _MAX_NAME_BYTES:
             raise UsageError(f"The name of the run is longer than {_MAX_NAME_BYTES} bytes; choose a shorter one.")
-        path = self.path(f"{_RUNS}/{name}")
+        path = self.resolve_path(f"{_RUNS}/{name}")
         if path.exists():
             raise UsageError(f"The run {name!r} already exists; choose another name.")
         return path
@@ -77,11 +77,11 @@ class StudioWorkspace:
         """Return the folder to which a job writes the run with this name."""
         return self.folder / _RUNS / name
 
-    def name_of(self, path: Path) -> str:
+    def get_relative_name(self, path: Path) -> str:
         """Return the name of a file or folder: its path relative to the workspace."""
         return path.relative_to(self.folder).as_posix()
 
-    def path(self, name: str) -> Path:
+    def resolve_path(self, name: str) -> Path:
         """Return the path of the file or folder `name`; raise a UsageError if it is hidden or outside the workspace."""
         parts = name.split("/")
         plain = bool(name) and "\\" not in name and "\0" not in name and ":" not in parts[0]
@@ -94,7 +94,7 @@ class StudioWorkspace:
             raise UsageError(f"{name!r} is a link to a place outside the workspace; copy the files into the workspace.")
         return path
 
-    def walk(self) -> Iterator[tuple[Path, list[str]]]:
+    def walk_folders(self) -> Iterator[tuple[Path, list[str]]]:
         """Yield each folder of the workspace, to a depth of three, with the names of its files.
 
         Links are not followed. Hidden names and names that are not valid Unicode are left out.

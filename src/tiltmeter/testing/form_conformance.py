@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import is_dataclass
 from typing import Any
 
-from tiltmeter.datasets import findings
+from tiltmeter.datasets import validation_findings
 from tiltmeter.forms import Fields, Form, ItemText, Problem, get_forms
 from tiltmeter.testing.requirement import Require, build_requirement, is_json_object
 
@@ -74,7 +74,12 @@ def _check_bad_fields(require: Require, form: Form[Any], item: Any) -> None:
 
 
 def _check_problems(require: Require, form: Form[Any], problems: Sequence[Problem]) -> None:
-    known = {**findings.list_error_codes(), **findings.list_warning_codes(), **form.errors, **form.warnings}
+    known = {
+        **validation_findings.list_error_codes(),
+        **validation_findings.list_warning_codes(),
+        **form.errors,
+        **form.warnings,
+    }
     for problem in problems:
         require(problem.code in known, f"the code {problem.code!r} is missing in `errors` and `warnings`")
         require(problem.message, f"the finding {problem.code!r} has no message")

@@ -129,7 +129,7 @@ def _recompute_value(values: ItemValues, rows: pd.DataFrame) -> float | None:
     inputs = {role: table[role].to_numpy(dtype=float) for role in values.roles}
     inputs |= {name: about[name].to_numpy(dtype=float) for name in values.number_columns}
     contributed = values.contributions(inputs)
-    weights = values.weights(about.index.to_numpy() if labels is None else labels, sides)
+    weights = values.compute_weights(about.index.to_numpy() if labels is None else labels, sides)
     return float(np.min(values.pieces(contributed @ weights)))
 
 

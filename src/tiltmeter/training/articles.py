@@ -41,8 +41,8 @@ class ArticleSource(Protocol):
     def language(self) -> str | None:
         """The language of all articles; None if each article states its own language."""
 
-    def count(self) -> int | None:
+    def count_articles(self) -> int | None:
         """Return the number of articles; None if the number is unknown before the articles are read."""
 
-    def read(self) -> Iterator[Article]:
+    def read_articles(self) -> Iterator[Article]:
         """Yield all articles."""

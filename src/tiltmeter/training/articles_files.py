@@ -35,11 +35,11 @@ class FolderArticles:
         """The path of the folder."""
         return str(self.folder)
 
-    def count(self) -> int:
+    def count_articles(self) -> int:
         """Return the number of files with a supported suffix."""
         return len(self._list_files())
 
-    def read(self) -> Iterator[Article]:
+    def read_articles(self) -> Iterator[Article]:
         """Yield the articles, sorted by path."""
         files = self._list_files()
         if not files:
@@ -65,11 +65,11 @@ class JsonlArticles:
         """The path of the file."""
         return str(self.path)
 
-    def count(self) -> None:
+    def count_articles(self) -> None:
         """Return None, because the number of articles is unknown before the file is read."""
         return
 
-    def read(self) -> Iterator[Article]:
+    def read_articles(self) -> Iterator[Article]:
         """Yield the articles in the order of the rows."""
         rows = 0
         try:

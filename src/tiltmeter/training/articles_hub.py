@@ -20,11 +20,11 @@ class HubArticles:
     name: str
     language: str
 
-    def count(self) -> None:
+    def count_articles(self) -> None:
         """Return None, because the number of articles is unknown before the data set is read."""
         return
 
-    def read(self) -> Iterator[Article]:
+    def read_articles(self) -> Iterator[Article]:
         """Yield the articles in the order of the data set."""
         rows = 0
         for rows, row in enumerate(self._stream_rows(), 1):

@@ -54,7 +54,7 @@ class ArticlePreparation:
     languages: frozenset[str]
     check_language: bool = True
 
-    def prepare(self, article: Article) -> PreparedArticle:
+    def prepare_article(self, article: Article) -> PreparedArticle:
         """Split an article into sentences; return the usable sentences and the counts."""
         check = create_language_check(article.language, self.languages) if self.check_language else None
         try:
@@ -84,10 +84,10 @@ class ArticlePreparation:
             other_language=other,
         )
 
-    def prepare_all(self, articles: Iterable[Article], processes: int = 1) -> Iterator[PreparedArticle]:
+    def prepare_articles(self, articles: Iterable[Article], processes: int = 1) -> Iterator[PreparedArticle]:
         """Yield the prepared articles in the order of `articles`; only a few batches are in memory at a time."""
         if processes == 1:
-            yield from map(self.prepare, articles)
+            yield from map(self.prepare_article, articles)
             return
         rest = iter(articles)
         pending: deque[Future[list[PreparedArticle]]] = deque()
@@ -101,7 +101,7 @@ class ArticlePreparation:
                 yield from pending.popleft().result()
 
     def _prepare_batch(self, articles: list[Article]) -> list[PreparedArticle]:
-        return [self.prepare(article) for article in articles]
+        return [self.prepare_article(article) for article in articles]
 
 
 def _draw_numbers(seed: int, *texts: str) -> tuple[int, int]:

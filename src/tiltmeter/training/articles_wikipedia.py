@@ -40,15 +40,15 @@ class DumpArticles:
         """The path of the dump."""
         return str(self.path)
 
-    def count(self) -> None:
+    def count_articles(self) -> None:
         """Return None, because the number of articles is unknown before the dump is read."""
         return
 
-    def read(self) -> Iterator[Article]:
+    def read_articles(self) -> Iterator[Article]:
         """Yield the articles in the order of the dump; only one page is in memory at a time."""
         pages = 0
         try:
-            with self._open() as file:
+            with self._open_dump() as file:
                 for page, prefixes in _read_pages(file):
                     pages += 1
                     id, title = page.findtext("{*}id") or "", page.findtext("{*}title") or ""
@@ -62,7 +62,7 @@ class DumpArticles:
         if not pages:
             raise DataError(f"{self.path} has no articles; give a dump whose name ends in pages-articles.xml.bz2.")
 
-    def _open(self) -> IO[bytes]:
+    def _open_dump(self) -> IO[bytes]:
         match self.path.suffix:
             case ".bz2":
                 return bz2.open(self.path)

@@ -85,7 +85,7 @@ def build_tensors(tokens: TokenisedPairs, rows: Rows) -> dict[str, torch.Tensor]
     return tensors
 
 
-def get_first(batches: Sequence[dict[str, torch.Tensor]]) -> dict[str, torch.Tensor]:
+def get_only_batch(batches: Sequence[dict[str, torch.Tensor]]) -> dict[str, torch.Tensor]:
     """Return the only item of a list; the data loader calls this function, because its items are complete batches."""
     (batch,) = batches
     return batch

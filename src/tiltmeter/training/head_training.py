@@ -102,7 +102,7 @@ def train_next_sentence(
         max_length=recipe.max_length,
         lora=options.lora,
     )
-    state = join_processes(cpu=cpu)
+    state = join_training_processes(cpu=cpu)
     precision = select_precision(recipe, state.device)
     if recipe.precision not in ("auto", str(precision).removeprefix("torch.")) and state.is_main_process:
         tell(f"{recipe.precision} needs a GPU; training in float32 instead.")
@@ -118,15 +118,17 @@ def train_next_sentence(
     if not state.is_main_process:
         state.wait_for_everyone()
         tokens = tokenise_training(data, folder, base, head, recipe, options.seed, hide_progress)
-        _train(base, head, tokens, folder, recipe, options, precision, cpu, ignore_progress)
+        _train_module(base, head, tokens, folder, recipe, options, precision, cpu, ignore_progress)
         return None
-    folder.check(model, force=force)
+    folder.reject_unusable_folder(model, force=force)
     with folder.lock():
-        folder.prepare(settings, force=force)
+        folder.create_folder(settings, force=force)
         tokens = tokenise_training(data, folder, base, head, recipe, options.seed, watch)
         state.wait_for_everyone()
         with watch("training") as report:
-            module, log, updates, seconds = _train(base, head, tokens, folder, recipe, options, precision, cpu, report)
+            module, log, updates, seconds = _train_module(
+                base, head, tokens, folder, recipe, options, precision, cpu, report
+            )
         with watch("held-out pairs") as report:
             accuracies = compute_accuracies(
                 compute_logits(module, tokens.held_out, precision=precision, report=report), tokens.held_out
@@ -143,11 +145,11 @@ def train_next_sentence(
             "log": log,
         }
         save_head(module, base, head, out, record)
-        folder.clear()
+        folder.delete_training_files()
     return TrainedHead(out, head, accuracies, record)
 
 
-def _train(
+def _train_module(
     base: CheckpointModel,
     head: HeadConfig,
     tokens: TrainingTokens,
@@ -254,7 +256,7 @@ def _validate_options(options: TrainingOptions) -> None:
         raise UsageError(f"{missing[0]} is not installed; install it with: pip install 'tiltmeter[tracking]'")
 
 
-def join_processes(*, cpu: bool) -> PartialState:
+def join_training_processes(*, cpu: bool) -> PartialState:
     """Connect the processes of `accelerate launch`, which wait up to a day while the first one prepares the data."""
     return PartialState(cpu=cpu, timeout=_TIMEOUT)
 

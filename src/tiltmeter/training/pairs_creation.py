@@ -18,7 +18,7 @@ from tiltmeter.training.articles_preparation import ArticlePreparation, Prepared
 from tiltmeter.training.language_check import CONFIDENCE, create_language_check
 from tiltmeter.training.pairs_files import HELD_OUT, SUMMARY, TRAIN, write_pairs
 from tiltmeter.training.pairs_store import PairStore
-from tiltmeter.training.pairs_summary import LanguageCounts, PairsSummary, find_warnings
+from tiltmeter.training.pairs_summary import LanguageCounts, PairsSummary, list_warnings
 from tiltmeter.training.sentences import MAX_CHARACTERS, MIN_WORDS
 
 Parts = Literal["equal", "all"]
@@ -63,11 +63,11 @@ def make_pairs(
                 store.pair_sentences()
                 limit = _count_pairs(store, summary, options)
             with watch("files"):
-                write_pairs(folder / TRAIN, store.rows(held_out=False, limit=limit))
-                write_pairs(folder / HELD_OUT, store.rows(held_out=True, limit=2**62))
+                write_pairs(folder / TRAIN, store.read_pairs(held_out=False, limit=limit))
+                write_pairs(folder / HELD_OUT, store.read_pairs(held_out=True, limit=2**62))
         finally:
             store.close()
-        summary.warnings = [*find_warnings(summary.languages)]
+        summary.warnings = [*list_warnings(summary.languages)]
         write_text(folder / SUMMARY, summary.to_json())
         scratch.unlink()
     return summary
@@ -80,21 +80,23 @@ def _fill_store(
     counts: dict[str, LanguageCounts] = {}
     contents = [0] * len(sources)
     articles = [0] * len(sources)
-    totals = [source.count() for source in sources]
+    totals = [source.count_articles() for source in sources]
     total = None if None in totals or options.limit else sum(filter(None, totals))
     languages = frozenset(source.language for source in sources if source.language)
     preparation = ArticlePreparation(options.seed, languages, options.check_language)
 
-    def read(index: int) -> Iterator[PreparedArticle]:
-        limited: Iterable[Article] = islice(sources[index].read(), options.limit and min(options.limit, sys.maxsize))
-        for article in preparation.prepare_all(limited, processes):
+    def read_source(index: int) -> Iterator[PreparedArticle]:
+        limited: Iterable[Article] = islice(
+            sources[index].read_articles(), options.limit and min(options.limit, sys.maxsize)
+        )
+        for article in preparation.prepare_articles(limited, processes):
             articles[index] += 1
             contents[index] = (contents[index] + article.content_number) % 2**64
             _count_article(counts.setdefault(article.language, LanguageCounts()), article)
             report(Progress(sum(articles), total))
             yield article
 
-    store.add(chain.from_iterable(read(index) for index in range(len(sources))))
+    store.add_articles(chain.from_iterable(read_source(index) for index in range(len(sources))))
     for language, count in counts.items():
         count.language_checked = options.check_language and create_language_check(language, languages) is not None
     described = [
@@ -122,9 +124,13 @@ def _count_article(counts: LanguageCounts, article: PreparedArticle) -> None:
 
 def _count_pairs(store: PairStore, summary: PairsSummary, options: PairOptions) -> int:
     """Fill in the counts of the summary, and return the maximum number of training pairs per language and label."""
-    distinct, dropped, shared = store.count_distinct(), store.count_dropped(), store.count_shared()
+    distinct, dropped, shared = (
+        store.count_distinct_sentences(),
+        store.count_dropped_sentences(),
+        store.count_shared_sentences(),
+    )
     train, held_out = store.count_pairs(held_out=False), store.count_pairs(held_out=True)
-    articles = store.count_held_out()
+    articles = store.count_held_out_articles()
     for language, counts in summary.languages.items():
         for side, pairs in (("training", train), ("held-out", held_out)):
             if not pairs.get(language):

@@ -86,7 +86,7 @@ class PairStore:
         """Close the file."""
         self._db.close()
 
-    def add(self, articles: Iterable[PreparedArticle]) -> None:
+    def add_articles(self, articles: Iterable[PreparedArticle]) -> None:
         """Store the usable sentences of articles."""
         self._db.execute("BEGIN")
         for number, article in enumerate(articles, 1):
@@ -151,20 +151,20 @@ class PairStore:
         query = "SELECT language, count(*) FROM pair JOIN negative ON pair = pair.id WHERE held_out = ? GROUP BY 1"
         return dict(self._db.execute(query, (held_out,)))
 
-    def rows(self, *, held_out: bool, limit: int) -> Iterator[PairRow]:
+    def read_pairs(self, *, held_out: bool, limit: int) -> Iterator[PairRow]:
         """Return the pairs of all languages in random order, at most `limit` pairs for each language and label."""
         return map(PairRow._make, self._db.execute(_CHOSEN, (held_out, limit)))
 
-    def count_distinct(self) -> dict[str, int]:
+    def count_distinct_sentences(self) -> dict[str, int]:
         """Return the number of distinct sentences for each language."""
         return dict(self._db.execute("SELECT language, count(DISTINCT digest) FROM sentence GROUP BY 1"))
 
-    def count_dropped(self) -> dict[tuple[str, str], int]:
+    def count_dropped_sentences(self) -> dict[tuple[str, str], int]:
         """Return the number of sentences that are not used, for each language and reason."""
         query = "SELECT language, reason, count(*) FROM dropped JOIN sentence USING (id) GROUP BY 1, 2"
         return {(language, reason): count for language, reason, count in self._db.execute(query)}
 
-    def count_shared(self) -> dict[str, int]:
+    def count_shared_sentences(self) -> dict[str, int]:
         """Return for each language the number of articles that also exist in another language."""
         query = (
             "SELECT language, count(*) FROM article WHERE group_number IN (SELECT group_number FROM article GROUP BY 1 "
@@ -172,6 +172,6 @@ class PairStore:
         )
         return dict(self._db.execute(query))
 
-    def count_held_out(self) -> dict[str, int]:
+    def count_held_out_articles(self) -> dict[str, int]:
         """Return the number of held-out articles for each language."""
         return dict(self._db.execute("SELECT language, sum(held_out) FROM article GROUP BY 1"))

@@ -93,7 +93,7 @@ def build_summary_table(summary: PairsSummary) -> Table:
     return table
 
 
-def find_warnings(languages: dict[str, LanguageCounts]) -> Iterable[str]:
+def list_warnings(languages: dict[str, LanguageCounts]) -> Iterable[str]:
     """Yield warnings about languages with unusual counts."""
     for language, counts in languages.items():
         if counts.unreadable_articles:

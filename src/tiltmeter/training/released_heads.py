@@ -43,7 +43,7 @@ def convert_released(path: Path, base_name: str, out: Path, *, force: bool = Fal
     if base.kind == "masked":
         raise UsageError(f"{base_name} is a masked model; --base must be a model like GPT-2, T5 or mT5.")
     folder = TrainingFolder(out)
-    folder.check(base_name, force=force)
+    folder.reject_unusable_folder(base_name, force=force)
     head = design_head(base, "published", name=format_base_name(out, base_name), languages=(), max_length=_MAX_LENGTH)
     core: Any = load_core(base, head)
     _fit_vocabulary(core, base, state)
@@ -55,9 +55,9 @@ def convert_released(path: Path, base_name: str, out: Path, *, force: bool = Fal
     }
     _load_tensors(module, named, path, base_name)
     with folder.lock():
-        folder.prepare({"converted_from": path.name, "base": base.weights}, force=force)
+        folder.create_folder({"converted_from": path.name, "base": base.weights}, force=force)
         save_head(module, base, head, out, {"converted_from": path.name})
-        folder.clear()
+        folder.delete_training_files()
     return out
 
 

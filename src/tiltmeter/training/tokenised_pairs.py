@@ -142,7 +142,7 @@ def tokenise_pairs(
     return TokenisedPairs.open(folder)
 
 
-def with_fresh_negatives(
+def replace_negative_pairs(
     batches: Iterable[pa.RecordBatch], seed: int, number: int, only: Collection[str] | None = None
 ) -> Iterator[pa.RecordBatch]:
     """Yield all pairs, with new second sentences in the negative pairs, from other articles in the same language.

@@ -17,7 +17,7 @@ from transformers.trainer_callback import PrinterCallback, ProgressCallback
 from tiltmeter.errors import ModelError
 from tiltmeter.files import write_text
 from tiltmeter.progress.progress import Progress, ReportProgress
-from tiltmeter.training.batches import TrainingBatches, get_first
+from tiltmeter.training.batches import TrainingBatches, get_only_batch
 from tiltmeter.training.training_recipe import TrainingRecipe
 
 # The file that is written last in a checkpoint; it contains the seconds of training until then. A checkpoint without
@@ -70,7 +70,7 @@ class HeadTrainer(Trainer):
             data,
             batch_size=1,
             sampler=SequentialSampler(data),
-            collate_fn=get_first,
+            collate_fn=get_only_batch,
             pin_memory=torch.cuda.is_available(),
             num_workers=self.args.dataloader_num_workers,
         )

@@ -7,8 +7,8 @@ import altair as alt
 import pandas as pd
 import vl_convert
 
+from tiltmeter.reports.figure_style import SERIES
 from tiltmeter.reports.figures.figure import Figure, Panel
-from tiltmeter.reports.style import SERIES
 
 # The title of each chart, and a dictionary from the names of its logged values to the labels of their lines.
 _PANELS: tuple[tuple[str, Mapping[str, str]], ...] = (
@@ -23,7 +23,7 @@ def render_curves(log: Sequence[Mapping[str, float]]) -> str:
     """Return the curves as an SVG image; `log` contains the log entries of the training."""
     panels = [Panel(title, _plot_chart(log, lines)) for title, lines in _PANELS]
     figure = Figure(slug="curves", title="Training", caption="", panels=tuple(panels))
-    return str(vl_convert.vegalite_to_svg(json.dumps(figure.paper()), allowed_base_urls=[]))
+    return str(vl_convert.vegalite_to_svg(json.dumps(figure.build_combined_spec()), allowed_base_urls=[]))
 
 
 def _plot_chart(log: Iterable[Mapping[str, float]], lines: Mapping[str, str]) -> alt.Chart:

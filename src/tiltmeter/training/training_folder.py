@@ -1,4 +1,4 @@
-"""The folder of a head, which also contains the files of an unfinished training."""
+"""The folder of a next-sentence head; during a training it also contains the unfinished files."""
 
 import hashlib
 import json
@@ -62,7 +62,7 @@ class TrainingFolder:
         """Whether the folder contains a finished head, that is, its config, which is written last."""
         return (self.out / CONFIG).is_file()
 
-    def check(self, model: str, *, force: bool) -> None:
+    def reject_unusable_folder(self, model: str, *, force: bool) -> None:
         """Raise a UsageError if the folder cannot be used to train a head for this model.
 
         With `force`, a finished head or another training may be replaced, but not another model or other files.
@@ -83,7 +83,7 @@ class TrainingFolder:
         if not self.is_finished and not self._has_started and self._has_other_files:
             raise UsageError(f"{self.out} contains other files; name a new folder with --out.")
 
-    def prepare(self, settings: Mapping[str, Any], *, force: bool) -> None:
+    def create_folder(self, settings: Mapping[str, Any], *, force: bool) -> None:
         """Create the folder; raise a UsageError if it contains an unfinished training with other settings.
 
         With `force`, an existing head or unfinished training is deleted.
@@ -127,7 +127,7 @@ class TrainingFolder:
                 f"The disk of {self.out} is full; free disk space and run the same command again to continue."
             ) from error
 
-    def clear(self) -> None:
+    def delete_training_files(self) -> None:
         """Delete the token ids and checkpoints of a finished training."""
         shutil.rmtree(self.folder, ignore_errors=True)
 
@@ -135,7 +135,7 @@ class TrainingFolder:
         """Delete remaining training files if the process was killed after the head was finished."""
         if self.folder.exists() or (self.out / _LOCK).exists():
             with suppress(Timeout, OSError), FileLock(self.out / _LOCK, timeout=0):
-                self.clear()
+                self.delete_training_files()
                 (self.out / _LOCK).unlink(missing_ok=True)
 
     def _remove_head(self) -> None:

@@ -55,7 +55,7 @@ class TrainingRecipe:
         """
         return int(steps * self.warm_up) + 1
 
-    def with_changes(self, **changes: Any) -> "TrainingRecipe":
+    def apply_changes(self, **changes: Any) -> "TrainingRecipe":
         """Return a copy of the recipe with these changes; a change to None is ignored."""
         values = {key: value for key, value in changes.items() if value is not None}
         return replace(self, **values)

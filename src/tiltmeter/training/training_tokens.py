@@ -16,8 +16,8 @@ from tiltmeter.training.pairs_files import ArticlePairs
 from tiltmeter.training.tokenised_pairs import (
     CHUNK,
     TokenisedPairs,
+    replace_negative_pairs,
     tokenise_pairs,
-    with_fresh_negatives,
 )
 from tiltmeter.training.training_folder import TrainingFolder
 from tiltmeter.training.training_recipe import TrainingRecipe
@@ -48,7 +48,7 @@ def tokenise_training(
     """Write the pairs of a training as token ids, or open the files if they already exist."""
     text = TokenizerText(base.tokenizer, base.config, base.kind)
 
-    def write(name: str, batches: Iterator[pa.RecordBatch], total: int, **more: Any) -> TokenisedPairs:
+    def write_tokens(name: str, batches: Iterator[pa.RecordBatch], total: int, **more: Any) -> TokenisedPairs:
         with watch(f"tokens of {name}") as report:
             return tokenise_pairs(batches, folder.folder / name, text, head, total=total, report=report, **more)
 
@@ -59,9 +59,9 @@ def tokenise_training(
             passes.append(passes[0])
         else:
             pairs = _read_training_pairs(data, seed, number)
-            passes.append(write(f"pass-{number + 1}", pairs, size, prefixes=head.prefixes or None))
-    set_aside = write("set-aside", _read_validation_pairs(data, seed), size // SET_ASIDE)
-    held_out = write("held-out", data.held_out.to_batches(batch_size=CHUNK), data.held_out.count_rows())
+            passes.append(write_tokens(f"pass-{number + 1}", pairs, size, prefixes=head.prefixes or None))
+    set_aside = write_tokens("set-aside", _read_validation_pairs(data, seed), size // SET_ASIDE)
+    held_out = write_tokens("held-out", data.held_out.to_batches(batch_size=CHUNK), data.held_out.count_rows())
     for name, tokens in (("training", passes[0]), ("held-out", held_out)):
         if not len(tokens):
             raise UsageError(f"{data.folder} has no {name} pairs; create pairs from more articles.")
@@ -74,7 +74,7 @@ def _read_training_pairs(data: ArticlePairs, seed: int, number: int) -> Iterator
     """Yield the training pairs of an epoch, without sentences of validation pairs; `number` is the epoch's index."""
     pairs = _filter_articles(data, set_aside=False)
     if number:
-        yield from with_fresh_negatives(pairs, seed, number)
+        yield from replace_negative_pairs(pairs, seed, number)
         return
     validation = {
         sentence
@@ -82,12 +82,12 @@ def _read_training_pairs(data: ArticlePairs, seed: int, number: int) -> Iterator
         for column in ("first", "second")
         for sentence in batch[column].to_pylist()
     }
-    yield from with_fresh_negatives(pairs, seed, number, only=validation)
+    yield from replace_negative_pairs(pairs, seed, number, only=validation)
 
 
 def _read_validation_pairs(data: ArticlePairs, seed: int) -> Iterator[pa.RecordBatch]:
     """Return the validation pairs; with two or more validation articles, they contain no sentence of other articles."""
-    return with_fresh_negatives(_take_rows(_filter_articles(data, set_aside=True), _MAX_VALIDATION_PAIRS), seed, 0)
+    return replace_negative_pairs(_take_rows(_filter_articles(data, set_aside=True), _MAX_VALIDATION_PAIRS), seed, 0)
 
 
 def _filter_articles(data: ArticlePairs, *, set_aside: bool) -> Iterator[pa.RecordBatch]:

@@ -42,7 +42,7 @@ class AmazonTranslator(ServiceTranslator):
         """Return the translations; one request is sent per text."""
         if self._protected and not self._terminology:
             self._terminology = call_with_retries(lambda: self._import_terminology(language), SERVICE)
-        return [call_with_retries(lambda text=text: self._send(text, language), SERVICE) for text in texts]  # type: ignore[misc]
+        return [call_with_retries(lambda text=text: self._send_text(text, language), SERVICE) for text in texts]  # type: ignore[misc]
 
     def with_protected_word(self, word: str, language: str) -> "AmazonTranslator":
         """Return a copy that keeps `word` untranslated with a custom terminology, which is imported on first use."""
@@ -55,21 +55,23 @@ class AmazonTranslator(ServiceTranslator):
         name = f"tiltmeter-{self._protected}-{language}"
         content = f"{self.source},{language}\n{self._protected},{self._protected}".encode()
         data = {"File": content, "Format": "CSV"}
-        self._call(
+        self._call_service(
             lambda: self._client.import_terminology(Name=name, MergeStrategy="OVERWRITE", TerminologyData=data),
             f"rejected the terminology {name}",
         )
         return name
 
-    def _send(self, text: str, language: str) -> str:
+    def _send_text(self, text: str, language: str) -> str:
         request: dict[str, Any] = {"Text": text, "SourceLanguageCode": self.source, "TargetLanguageCode": language}
         if self._terminology:
             request["TerminologyNames"] = [self._terminology]
-        answer = self._call(lambda: self._client.translate_text(**request), f"cannot translate into {language!r}")
+        answer = self._call_service(
+            lambda: self._client.translate_text(**request), f"cannot translate into {language!r}"
+        )
         translation: str = answer["TranslatedText"]
         return translation
 
-    def _call(self, call: Callable[[], Any], failure: str) -> Any:
+    def _call_service(self, call: Callable[[], Any], failure: str) -> Any:
         """Send a request, and convert errors of boto3 to errors of Tiltmeter with the text `failure` in the message."""
         errors = self._errors
         try:

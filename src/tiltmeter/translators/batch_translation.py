@@ -8,14 +8,16 @@ from tiltmeter.translators.translation_store import TranslationStore
 from tiltmeter.translators.translator_protocol import Translator
 
 
-def list_pending(translator: Translator, texts: Iterable[str], language: str, store: TranslationStore) -> list[str]:
+def list_untranslated_texts(
+    translator: Translator, texts: Iterable[str], language: str, store: TranslationStore
+) -> list[str]:
     """Return the sentences without a stored translation; each sentence is listed once."""
     wanted = list(dict.fromkeys(texts))
     stored = store.get(translator.key, language, wanted)
     return [text for text in wanted if text not in stored]
 
 
-def translate_all(
+def translate_texts(
     translator: Translator,
     texts: Iterable[str],
     language: str,

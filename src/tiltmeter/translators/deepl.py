@@ -42,9 +42,9 @@ class DeepLTranslator(ServiceTranslator):
 
     def translate(self, texts: Sequence[str], language: str) -> list[str]:
         """Return the translations; one request is sent for all texts."""
-        return call_with_retries(lambda: self._send(list(texts), language), SERVICE)
+        return call_with_retries(lambda: self._send_texts(list(texts), language), SERVICE)
 
-    def _send(self, texts: list[str], language: str) -> list[str]:
+    def _send_texts(self, texts: list[str], language: str) -> list[str]:
         self._retry_after = None
         try:
             target = "EN-US" if language == SOURCE else language.upper()  # DeepL requires a variety of English

@@ -34,9 +34,9 @@ class GoogleTranslator(ServiceTranslator):
 
     def translate(self, texts: Sequence[str], language: str) -> list[str]:
         """Return the translations; one request is sent for all texts."""
-        return call_with_retries(lambda: self._send(list(texts), language), SERVICE)
+        return call_with_retries(lambda: self._send_texts(list(texts), language), SERVICE)
 
-    def _send(self, texts: list[str], language: str) -> list[str]:
+    def _send_texts(self, texts: list[str], language: str) -> list[str]:
         try:
             # Request plain text. The default format is HTML, in which an apostrophe is returned as &#39;.
             results = self._client.translate(

@@ -31,7 +31,7 @@ class LibreTranslator(ServiceTranslator):
         secret = os.environ.get("LIBRETRANSLATE_API_KEY", "")
         if secret:
             content["api_key"] = secret
-        answer = _open_client(self._url, "LibreTranslate", (secret,)).ask(Request("/translate", content))
+        answer = _open_client(self._url, "LibreTranslate", (secret,)).send_request(Request("/translate", content))
         translations = answer.get("translatedText") if isinstance(answer, dict) else None
         if not isinstance(translations, list):
             raise ModelError(
@@ -52,12 +52,12 @@ class ApyTranslator(ServiceTranslator):
 
     def translate(self, texts: Sequence[str], language: str) -> list[str]:
         """Return the translations; one request is sent per text."""
-        return [self._send(text, language) for text in texts]
+        return [self._send_text(text, language) for text in texts]
 
-    def _send(self, text: str, language: str) -> str:
+    def _send_text(self, text: str, language: str) -> str:
         pair = f"{THREE_LETTERS.get(self.source, self.source)}|{THREE_LETTERS.get(language, language)}"
         fields = {"langpair": pair, "q": text, "markUnknown": "no"}
-        answer = _open_client(self._url, "Apertium APY").ask(Request("/translate", form=fields))
+        answer = _open_client(self._url, "Apertium APY").send_request(Request("/translate", form=fields))
         try:
             translation: str = answer["responseData"]["translatedText"]
         except (KeyError, TypeError) as error:

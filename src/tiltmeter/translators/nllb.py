@@ -75,13 +75,13 @@ class LanguageCodes:
     codes: dict[str, str]
     token: str = "{}"
 
-    def code(self, language: str) -> str:
+    def get_code(self, language: str) -> str:
         """Return the code of a language; a language that is not in `codes` is returned unchanged."""
         return self.codes.get(language, language)
 
-    def target(self, language: str) -> str:
+    def get_target_token(self, language: str) -> str:
         """Return the token with which a translation into `language` begins."""
-        return self.token.format(self.code(language))
+        return self.token.format(self.get_code(language))
 
 
 # The codes of NLLB, M2M100 and mBART-50. The first codes whose token for English the tokenizer knows are used.
@@ -126,7 +126,7 @@ class NllbTranslator:
 
     def with_source_language(self, language: str) -> "NllbTranslator":
         """Return a copy of this translator with another source language."""
-        if self._find_token_id(token := self._codes.target(language)) is None:
+        if self._find_token_id(token := self._codes.get_target_token(language)) is None:
             raise UsageError(
                 f"{self._model.name} cannot translate from {language!r}: its tokenizer has no token {token}."
             )
@@ -137,7 +137,7 @@ class NllbTranslator:
     def translate(self, texts: Sequence[str], language: str) -> list[str]:
         """Return the translations, computed as one batch."""
         tokenizer, model = self._model.tokenizer, self._model.get_answerer("seq2seq").model
-        tokenizer.src_lang = self._codes.code(self.source)
+        tokenizer.src_lang = self._codes.get_code(self.source)
         inputs = tokenizer(list(texts), return_tensors="pt", padding=True).to(self._model.device)
         options: dict[str, Any] = {} if self._beams is None else {"num_beams": self._beams}
         with silence_transformers(), torch.inference_mode():
@@ -161,7 +161,7 @@ class NllbTranslator:
         )
 
     def _find_language_token(self, language: str) -> int:
-        token = self._codes.target(language)
+        token = self._codes.get_target_token(language)
         token_id = self._find_token_id(token)
         if token_id is None:
             raise UsageError(

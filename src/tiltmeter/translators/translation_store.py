@@ -52,7 +52,7 @@ class TranslationStore(CacheDatabase):
             "SELECT source, translation FROM translations "
             f"WHERE system = ? AND language = ? AND checksum = {_CHECKSUM} AND trim(translation) <> '' AND source IN"
         )
-        return dict(self.select_in(query, [system, language], sources))
+        return dict(self.select_rows_with_values(query, [system, language], sources))
 
     def put(self, system: str, language: str, translations: Mapping[str, str]) -> None:
         """Store translations in one transaction; existing undamaged translations are kept."""

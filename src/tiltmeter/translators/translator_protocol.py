@@ -74,7 +74,7 @@ class Translator(Protocol):
     def translate(self, texts: Sequence[str], language: str) -> list[str]:
         """Return the translations in the order of the texts; raise a ModelError if a translation fails.
 
-        If a service returns None or an empty text, return that value unchanged; `translate_all` omits such sentences.
+        If a service returns None or an empty text, return that value unchanged; `translate_texts` omits such sentences.
         """
 
 

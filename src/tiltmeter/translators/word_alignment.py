@@ -73,19 +73,19 @@ class Eflomal:
     path: Path
     name = "eflomal"
 
-    def align(self, pairs: Sequence[tuple[str, str]]) -> list[AlignedPair]:
+    def align_pairs(self, pairs: Sequence[tuple[str, str]]) -> list[AlignedPair]:
         """Align pairs of source and translation. The aligner is random, so results differ slightly between calls."""
         tokenised = [(tuple(tokenize_words(source)), tuple(tokenize_words(target))) for source, target in pairs]
         usable = [place for place, (source, target) in enumerate(tokenised) if source and target]
         aligned = [AlignedPair(source, target) for source, target in tokenised]
         if not usable:
             return aligned
-        links = self._run([[_format_line(side) for side in tokenised[place]] for place in usable])
+        links = self._run_program([[_format_line(side) for side in tokenised[place]] for place in usable])
         for place, (forward, reverse) in zip(usable, links, strict=True):
             aligned[place] = AlignedPair(*tokenised[place], forward, reverse)
         return aligned
 
-    def _run(self, lines: Sequence[Sequence[str]]) -> list[tuple[Links, Links]]:
+    def _run_program(self, lines: Sequence[Sequence[str]]) -> list[tuple[Links, Links]]:
         with create_temporary_folder() as folder:
             paths = {letter: folder / letter for letter in "stfr"}
             for letter, side in (("s", 0), ("t", 1)):

@@ -54,11 +54,11 @@ def test_p_values_are_those_of_compared_cells(folder: Path, part: str) -> None:
     ]
     measure = "log g_s" if part == "template-3" else "SS"
     quantity = next(one for one in compared[0].list_quantities() if one.name == measure)
-    items = compared[0].items(quantity)
+    items = compared[0].list_items(quantity)
 
     def p_value(one: int, other: int) -> float:
-        left, right = (compared[number].values(quantity, items) for number in (one, other))
-        labels, factors = compared[0].labels(quantity, items), compared[0].factors(quantity, items)
+        left, right = (compared[number].compute_item_values(quantity, items) for number in (one, other))
+        labels, factors = compared[0].get_strata(quantity, items), compared[0].build_factors(quantity, items)
         tested = (
             compute_contrast(quantity, left, side, labels, factors) for side in (right, 2 * quantity.ideal - right)
         )
@@ -91,10 +91,10 @@ def test_item_values_are_those_of_cells(folder: Path, part: str) -> None:
     values = compute_item_values(scores, cell, found.key)
     assert values is not None
     compared = next(one for one in build_cells("x", Result.load(cell.run.folder)) if one.part == part)
-    items = compared.items(values.quantity)
-    assert sorted(values.values) == pytest.approx(sorted(compared.values(values.quantity, items)[0]))
+    items = compared.list_items(values.quantity)
+    assert sorted(values.values) == pytest.approx(sorted(compared.compute_item_values(values.quantity, items)[0]))
     assert len(values.items) == len(items)
-    labels, factors = compared.labels(values.quantity, items), compared.factors(values.quantity, items)
+    labels, factors = compared.get_strata(values.quantity, items), compared.build_factors(values.quantity, items)
     columns = [(values.labels, labels)]
     if factors is not None and values.factors is not None:
         columns += [(values.factors.labels[name], column) for name, column in factors.labels.items()]

@@ -35,10 +35,10 @@ def test_the_embedded_model_from_nothing_to_its_verdict(browser: Any, tmp_path: 
         page.get_by_text("1 similar run").wait_for()
     result = Result.load(tmp_path / "runs" / "embedded-starter-en")
     assert len(result.texts if result.texts is not None else ()) == 2
-    (job,) = JobQueue(StudioWorkspace(tmp_path)).jobs()
+    (job,) = JobQueue(StudioWorkspace(tmp_path)).list_jobs()
     assert {"interval", "low", "verdict", "p_value"}.isdisjoint(key for v in job.progress["values"] for key in v)
     with TimingStore(tmp_path / ".tiltmeter-studio" / "studio.sqlite") as timings:
-        (timing,) = timings.list_newest()
+        (timing,) = timings.list_newest_timings()
     assert (timing.model, timing.kind, timing.items, timing.forms) == ("embedded", "causal", 2, "association")
     assert timing.asked > 0
     assert timing.asking_seconds > 0

@@ -59,7 +59,7 @@ def test_a_run_continues_when_the_studio_is_killed(browser: Any, tmp_path: Path)
             page.get_by_role("button", name="Stop mine").focus()
             page.goto("about:blank")
             studio.kill()
-        (job,) = JobQueue(workspace).jobs()
+        (job,) = JobQueue(workspace).list_jobs()
         assert job.state == "running"
         with serving_here(workspace.folder) as studio, visiting(browser, studio, screen=WIDE) as page:
             page.goto(f"{studio.address}/new-run")
@@ -75,7 +75,7 @@ def test_a_run_continues_when_the_studio_is_killed(browser: Any, tmp_path: Path)
             page.keyboard.press("Enter")
             page.wait_for_url("**/runs/open**")
             page.get_by_role("heading", name="mine").wait_for()
-    until(lambda: not JobQueue(workspace).jobs()[0].is_active)
+    until(lambda: not JobQueue(workspace).list_jobs()[0].is_active)
     assert len(set(Result.load(workspace.folder / "runs" / "mine").scores["item"])) == 5
 
 

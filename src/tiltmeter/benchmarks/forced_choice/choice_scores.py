@@ -57,11 +57,11 @@ class ItemAnswer(NamedTuple):
     refused: bool = False
 
     @property
-    def mass(self) -> float:
+    def total_share(self) -> float:
         """The sum of the shares of all options."""
         return sum(self.shares)
 
-    def share(self, role: str) -> float:
+    def get_share(self, role: str) -> float:
         """Return the share of the option with this role."""
         return sum(share for share, name in zip(self.shares, self.roles, strict=True) if name == role)
 
@@ -77,9 +77,9 @@ def compute_item_scores(answers: Sequence[ItemAnswer]) -> Iterator[tuple[str, fl
 
 def _compute_scores(answers: Sequence[ItemAnswer]) -> Iterator[tuple[str, float]]:
     n, roles = len(answers), tuple(sorted(answers[0].roles))
-    shares = {role: sum(answer.share(role) for answer in answers) / n for role in roles}
+    shares = {role: sum(answer.get_share(role) for answer in answers) / n for role in roles}
     yield from ((f"{SHARE}{role}", share) for role, share in shares.items())
-    refused = sum(1 - answer.mass for answer in answers if answer.refused) / n
+    refused = sum(1 - answer.total_share for answer in answers if answer.refused) / n
     yield REFUSED, refused
     yield UNPARSED, max(0.0, 1 - refused - sum(shares.values()))
     for place in range(len(roles)):
@@ -96,14 +96,14 @@ def _compute_scores(answers: Sequence[ItemAnswer]) -> Iterator[tuple[str, float]
     reworded = [one.arrangement.wording != two.arrangement.wording for one, two in pairs]
     for name, wanted in ((SAME_IN_ORDERS, False), (SAME_IN_WORDINGS, True)):
         chosen = [pair for pair, other in zip(pairs, reworded, strict=True) if other == wanted]
-        both = sum(one.mass * two.mass for one, two in chosen)
+        both = sum(one.total_share * two.total_share for one, two in chosen)
         if both > 0:
-            yield name, sum(one.share(role) * two.share(role) for one, two in chosen for role in roles) / both
+            yield name, sum(one.get_share(role) * two.get_share(role) for one, two in chosen for role in roles) / both
 
 
 def _compute_order_effect(answers: Sequence[ItemAnswer], first: str, second: str) -> Iterator[tuple[str, float]]:
     """Yield the scores that show whether the choice between the roles `first` and `second` depends on their order."""
-    sides = [(answer.share(first), answer.share(second)) for answer in answers]
+    sides = [(answer.get_share(first), answer.get_share(second)) for answer in answers]
     forward = [answer.roles.index(first) < answer.roles.index(second) for answer in answers]
     shown_first = sum(one if ahead else two for (one, two), ahead in zip(sides, forward, strict=True))
     yield SHOWN_FIRST, shown_first / sum(map(sum, sides))

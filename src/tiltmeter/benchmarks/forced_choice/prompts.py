@@ -53,7 +53,7 @@ def _build_prompt(
 ) -> Prompt:
     wording = instructions.wordings[arrangement.wording]
     available = (*choice.options, Option(NEUTRAL, instructions.neutral)) if arrangement.neutral else choice.options
-    options = tuple(Option(available[at].role, wording.name(available[at])) for at in arrangement.order)
+    options = tuple(Option(available[at].role, wording.get_option_text(available[at])) for at in arrangement.order)
     labels = LABELS[: len(options)]
-    question = ChatQuestion(wording.text(choice.context, options, labels), labels, sample)
+    question = ChatQuestion(wording.build_message(choice.context, options, labels), labels, sample)
     return Prompt(item, arrangement, question, options, instructions.language)

@@ -78,7 +78,7 @@ def parse_bare_reply(text: str, options: Sequence[str], places: int, words: Repl
     for written, option_texts in ((reply, texts), (_ARTICLES.sub("", reply), bare)):
         if option_texts.count(written) == 1:
             return option_texts.index(written)
-    if len(reply) == 1 and (place := _find_letter_place(reply.upper(), places, words)) is not None:
+    if len(reply) == 1 and (place := _find_place_of_letter(reply.upper(), places, words)) is not None:
         return place
     numbered = re.fullmatch(rf"(?:(?:{build_alternation(words.option)})\s*)?#?([1-{places}])", reply)
     if numbered and not any(re.search(r"\d", option) for option in texts):
@@ -91,7 +91,7 @@ def parse_bare_reply(text: str, options: Sequence[str], places: int, words: Repl
     return counted.pop() if len(counted) == 1 else None
 
 
-def _find_letter_place(letter: str, places: int, words: ReplyWords) -> int | None:
+def _find_place_of_letter(letter: str, places: int, words: ReplyWords) -> int | None:
     """Return the place that a letter denotes, in the Latin alphabet or in the script of the language."""
     alphabets = ["ABCDEF", *("".join(words.letters[at : at + 4]) for at in range(0, len(words.letters), 4))]
     place = next((alphabet.index(letter) for alphabet in alphabets if letter in alphabet), _LOOKALIKES.get(letter))
@@ -105,7 +105,7 @@ def mark_reply(text: str, options: Sequence[str], labels: str, words: ReplyWords
     """
     text = _mark_options(text, options)
     text = _mark_labels(text, labels, words, apostrophes=apostrophes)
-    text = _mark_places(text, len(options), words)
+    text = _mark_ordinals(text, len(options), words)
     return _merge_lists(_merge_labels_and_options(text), words)
 
 
@@ -142,10 +142,12 @@ def _mark_labels(text: str, labels: str, words: ReplyWords, *, apostrophes: bool
     before, after = rf"(?<![{_LATIN}])", rf"(?![{_LATIN}]{elided})"
     name = build_alternation(words.option)
 
-    def mark(match: re.Match[str]) -> str:
+    def mark_label(match: re.Match[str]) -> str:
         letter = match["label"]
         place = (
-            labels.find(letter.upper()) if letter.isascii() else _find_letter_place(letter.upper(), len(labels), words)
+            labels.find(letter.upper())
+            if letter.isascii()
+            else _find_place_of_letter(letter.upper(), len(labels), words)
         )
         if place is None or place < 0:
             return match[0]
@@ -157,10 +159,12 @@ def _mark_labels(text: str, labels: str, words: ReplyWords, *, apostrophes: bool
     end = r"(?=\s*[\"'”»)\]}]*\s*(?:[.!?,;。]|\n|$))"
     # A lower-case letter is a label in three places: at the beginning of the reply before a bracket or full stop, after
     # an answer word at the end of a clause, and after a word such as "option".
-    text = re.sub(rf"\A[\s\"'“(\[]*(?:(?:{name})\s+)?(?P<label>{small})(?=\s*[).:\]])(?!\w)", mark, text, flags=re.I)
+    text = re.sub(
+        rf"\A[\s\"'“(\[]*(?:(?:{name})\s+)?(?P<label>{small})(?=\s*[).:\]])(?!\w)", mark_label, text, flags=re.I
+    )
     for lead in (rf"{build_word_pattern(words.answer)}[^.!?\n]{{0,40}}?[\s:：\"'“(]", rf"(?<!\w)(?:{name})\s+[\"'“(]?"):
-        text = re.sub(rf"{lead}(?P<label>{small}){end}", mark, text, flags=re.IGNORECASE)
-    return re.sub(rf"{before}(?P<label>[{labels}]){after}", _skip_articles(mark, text, words, after), text)
+        text = re.sub(rf"{lead}(?P<label>{small}){end}", mark_label, text, flags=re.IGNORECASE)
+    return re.sub(rf"{before}(?P<label>[{labels}]){after}", _skip_articles(mark_label, text, words, after), text)
 
 
 def _skip_articles(
@@ -187,8 +191,11 @@ def _skip_articles(
     return mark_unless_article
 
 
-def _mark_places(text: str, places: int, words: ReplyWords) -> str:
-    """Replace ordinals by marks, but not if a noun other than "option" follows, as in `the first thing`."""
+def _mark_ordinals(text: str, places: int, words: ReplyWords) -> str:
+    """Replace ordinals, such as `first`, by the mark of the option at this place.
+
+    An ordinal before a noun other than "option", as in `the first thing`, is not replaced.
+    """
     for place, names in enumerate(words.ordinals[:places]):
         for name in sorted(names, key=len, reverse=True):
             nouns = words.option + words.copula + words.than + ("one", "choice", "answer")

@@ -50,13 +50,15 @@ class Wording:
     context: str = _CONTEXT
     names: Mapping[str, str] = field(default_factory=dict)
 
-    def text(self, context: str, options: Sequence[Option], labels: Sequence[str]) -> str:
+    def build_message(self, context: str, options: Sequence[Option], labels: Sequence[str]) -> str:
         """Return the message with the context and the labelled options."""
-        listed = "\n".join(f"{label}. {self.name(option)}" for label, option in zip(labels, options, strict=True))
+        listed = "\n".join(
+            f"{label}. {self.get_option_text(option)}" for label, option in zip(labels, options, strict=True)
+        )
         quoted = self.context.replace(_CONTEXT, context.replace(BLANK, _GAP)) if context else ""
         return "\n\n".join(filter(None, (self.question, quoted, listed, self.closing)))
 
-    def name(self, option: Option) -> str:
+    def get_option_text(self, option: Option) -> str:
         """Return the text of an option in this wording."""
         return self.names.get(option.role, option.text)
 
@@ -107,10 +109,10 @@ class PromptWords(NamedTuple):
     question: str
     answer: str
 
-    def text(self, context: str, question: str) -> str:
+    def build_prompt(self, context: str, question: str) -> str:
         """Return the prompt, which ends where the answer begins.
 
-        >>> print(load_prompt_words("en").text("Ann met Bob.", "Who whistled?"))
+        >>> print(load_prompt_words("en").build_prompt("Ann met Bob.", "Who whistled?"))
         Context: Ann met Bob.
         Question: Who whistled?
         Answer:

@@ -63,7 +63,7 @@ def make_board(folders: Sequence[Path | str], *, reference: str = "", attributes
         measured = {cell.record.model for column in columns for cell in column.cells}
         notes += [
             f"{attributes.name} describes {name}, but no run measured this model."
-            for name in given.list_unmeasured(measured)
+            for name in given.list_unmeasured_models(measured)
         ]
     notes += [sentence for run in runs for sentence in describe_changed_files(run.changed, run.name)]
     notes += [
@@ -97,8 +97,8 @@ def _build_models(columns: Sequence[BoardColumn], keys: Sequence[str], given: Mo
     for number, key in enumerate(sorted(keys, key=lambda key: (key.casefold(), key))):
         cell = newest[key]
         entry = cell.run.manifest.find_model(cell.record.model) or build_model_entry({"name": cell.record.model})
-        described = given.of(cell.record.model, entry)
-        texts = described.texts()
+        described = given.describe_model(cell.record.model, entry)
+        texts = described.get_attribute_texts()
         family = next((texts[name] for name in _FAMILY if texts.get(name)), "")
         view = ModelView(number, key, f"models/{build_slug(key)}.html", format_label(family))
         models.append(BoardModel(view, described, entry, build_card_url(cell.record.model, entry.revision)))

@@ -47,7 +47,7 @@ def find_runs(folders: Sequence[Path | str]) -> tuple[list[BoardRun], list[Broke
     """Return all runs in these folders and their subfolders, and a list of the runs that cannot be read."""
     runs: list[BoardRun] = []
     broken: list[BrokenRun] = []
-    for name, folder in _name_folders(folders):
+    for name, folder in _build_folder_names(folders):
         try:
             runs.append(_read_run(folder, name))
         except TiltmeterError as error:
@@ -63,7 +63,7 @@ def find_runs(folders: Sequence[Path | str]) -> tuple[list[BoardRun], list[Broke
     return runs, broken
 
 
-def _name_folders(folders: Iterable[Path | str]) -> Iterator[tuple[str, Path]]:
+def _build_folder_names(folders: Iterable[Path | str]) -> Iterator[tuple[str, Path]]:
     """Yield the name and the path of each folder that contains a run; names are unique, and no folder occurs twice."""
     seen: set[Path] = set()
     given = [expand_home(folder) for folder in folders]

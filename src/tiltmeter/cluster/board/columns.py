@@ -141,7 +141,7 @@ def build_columns(runs: Sequence[BoardRun]) -> tuple[list[BoardColumn], list[str
         is_summary = key not in collected.parts or key in collected.wholes
         columns.append(BoardColumn(key, tuple(cells), is_summary=is_summary))
     columns.sort(key=lambda column: (column.key.section, *_get_sort_key(column.key)))
-    return columns, list(dict.fromkeys(map(_describe_repeated, repeated)))
+    return columns, list(dict.fromkeys(map(_describe_repeated_run, repeated)))
 
 
 def build_model_names(runs: Iterable[BoardRun]) -> dict[tuple[str, str], str]:
@@ -236,7 +236,7 @@ def _get_sort_key(key: ColumnKey) -> tuple[object, ...]:
     )
 
 
-def _describe_repeated(cell: BoardCell) -> str:
+def _describe_repeated_run(cell: BoardCell) -> str:
     record = cell.record
     return (
         f"{cell.model} was measured more than once on {record.benchmark}:{record.language}; the board shows the "

@@ -94,7 +94,7 @@ def _check_value(values: CellValues, cell: BoardCell) -> None:
     quantity = values.quantity
     if not len(values.items) or not quantity.values.is_defined(values.labels, values.sides):
         return
-    weights = quantity.values.weights(values.items if values.labels is None else values.labels, values.sides)
+    weights = quantity.values.compute_weights(values.items if values.labels is None else values.labels, values.sides)
     is_ratio = get_measure(cell.record.measure).ratio
     expected = math.log(cell.record.value) if is_ratio and not quantity.measure.ratio else cell.record.value
     if not math.isclose(float(values.values @ weights), expected, rel_tol=_TOLERANCE, abs_tol=_TOLERANCE):

@@ -66,7 +66,7 @@ def _rank_column(column: BoardColumn, values: _Values, reference: str) -> BoardC
             cell,
             rank=rank,
             ranked=len(cells),
-            relation=_describe_relation(number, chosen, distances, corrected),
+            relation=_describe_relation_to_reference(number, chosen, distances, corrected),
             p_reference=None if number == chosen else float(corrected[number, chosen]),
         )
         for number, (cell, rank) in enumerate(zip(cells, compute_rank_ranges(distances, corrected), strict=True))
@@ -79,7 +79,7 @@ def _rank_column(column: BoardColumn, values: _Values, reference: str) -> BoardC
     )
 
 
-def _describe_relation(number: int, chosen: int, distances: Floats, corrected: Floats) -> str:
+def _describe_relation_to_reference(number: int, chosen: int, distances: Floats, corrected: Floats) -> str:
     if number == chosen:
         return "reference"
     if corrected[number, chosen] >= ALPHA:
@@ -120,17 +120,17 @@ def _read_values(columns: Iterable[BoardColumn]) -> tuple[_Values, list[str]]:
 
 def _test_pairs(cells: Sequence[BoardCell], values: Sequence[CellValues | None]) -> tuple[Floats, bool]:
     """Return a matrix with the p-values of all pairs of models, and whether all tests are paired."""
-    p_values = _test_separately(cells)
+    p_values = _test_from_standard_errors(cells)
     is_paired = np.eye(len(cells), dtype=bool)
     distances = np.array([cell.distance for cell in cells])
     sets = _group_by_items(values)
     for number, first in enumerate(sets if len(sets) <= _MOST_SETS else ()):
         for second in sets[number:]:
-            _test_paired(values, first, second, distances, p_values, is_paired)
+            _test_on_shared_items(values, first, second, distances, p_values, is_paired)
     return p_values, bool(is_paired.all())
 
 
-def _test_separately(cells: Sequence[BoardCell]) -> Floats:
+def _test_from_standard_errors(cells: Sequence[BoardCell]) -> Floats:
     """Return the p-values of all pairs of models from their standard errors only; ratios are tested as logarithms."""
     measure = get_measure(cells[0].record.measure)
     values = np.array([cell.record.value for cell in cells], dtype=float)
@@ -157,7 +157,7 @@ def _group_by_items(values: Sequence[CellValues | None]) -> list[list[int]]:
     return list(sets.values())
 
 
-def _test_paired(
+def _test_on_shared_items(
     values: Sequence[CellValues | None],
     first: Sequence[int],
     second: Sequence[int],
@@ -182,12 +182,12 @@ def _test_paired(
     table = np.array([one.values[np.searchsorted(one.items, shared)] for one in tested_values])
     indices = np.searchsorted(leading.items, shared)
     labels, sides = (None if each is None else each[indices] for each in (leading.labels, leading.sides))
-    factors = None if leading.factors is None else leading.factors.where(indices)
+    factors = None if leading.factors is None else leading.factors.select_rows(indices)
     if not leading.quantity.values.is_defined(labels, sides):
         return
     tested = compute_distance_p_values(leading.quantity, table, SharedItems(labels, sides, factors))
     if not same:
-        weights = leading.quantity.values.weights(shared if labels is None else labels, sides)
+        weights = leading.quantity.values.compute_weights(shared if labels is None else labels, sides)
         on_shared = np.abs(table @ weights - leading.quantity.ideal)
         directions = [np.sign(each[:, None] - each[None, :]) for each in (on_shared, distances[numbers])]
         tested = np.where(directions[0] == directions[1], tested, 1.0)

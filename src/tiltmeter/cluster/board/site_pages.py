@@ -25,7 +25,7 @@ from tiltmeter.cluster.board.board_content import Board, BoardModel
 from tiltmeter.cluster.board.trends import HEIGHT, WIDTH, Trend, build_trends
 from tiltmeter.cluster.board.view_models import CellView, ColumnView, ModelView, SectionView, build_slug
 from tiltmeter.measures import get_measure
-from tiltmeter.reports.display_text import clip, format_label
+from tiltmeter.reports.display_text import clip_text, format_label
 from tiltmeter.reports.model_facts import describe_model
 from tiltmeter.reports.page_templates import load_template, read_template_file
 from tiltmeter.reports.provenance import describe_data_sets
@@ -119,8 +119,8 @@ def _render_tables_page(
         else {"name": columns[0].benchmark, "definitions": _list_definitions(columns)},
         data_sets=describe_data_sets([benchmark], (run.manifest for run in board.runs)) if benchmark else [],
         method=METHOD,
-        broken=[{"name": format_label(run.name, 200), "reason": clip(run.reason, 300)} for run in board.broken],
-        notes=[clip(note, 300) for note in board.notes],
+        broken=[{"name": format_label(run.name, 200), "reason": clip_text(run.reason, 300)} for run in board.broken],
+        notes=[clip_text(note, 300) for note in board.notes],
     )
 
 
@@ -219,7 +219,7 @@ def _render_model_page(
         (section.title, [(column, column.cells[number]) for column in section.columns if number in column.cells])
         for section in board.sections
     ]
-    described = {name: clip(text, 200) for name, text in model.described.texts().items()}
+    described = {name: clip_text(text, 200) for name, text in model.described.get_attribute_texts().items()}
     if described.get("dtype") == model.entry.dtype:
         # The page already shows the data type as the precision of the model.
         described.pop("dtype", None)

@@ -87,12 +87,12 @@ def build_slug(name: str) -> str:
     return f"{plain or 'x'}-{hashlib.sha256(name.encode('utf-8', 'surrogatepass')).hexdigest()[:12]}"
 
 
-def get_mark(verdict: Verdict) -> str:
+def get_verdict_mark(verdict: Verdict) -> str:
     """Return the short text of a verdict that the board displays."""
     return verdict.side if verdict.kind == "significant" else _SHORT.get(verdict.kind, verdict.kind)
 
 
-def get_tone(verdict: Verdict) -> str:
+def get_verdict_tone(verdict: Verdict) -> str:
     """Return the CSS class for the colour of a verdict."""
     if verdict.kind == "significant":
         return verdict.side
@@ -122,7 +122,7 @@ def build_section_views(columns: Sequence[BoardColumn], numbers: Mapping[str, in
         similar.setdefault((column.key.section, *column.key.location), []).append(column.key)
     sections: dict[SectionKey, list[ColumnView]] = {}
     for column in columns:
-        extra = _describe_distinction(column.key, similar[column.key.section, *column.key.location])
+        extra = _describe_distinguishing_conditions(column.key, similar[column.key.section, *column.key.location])
         sections.setdefault(column.key.section, []).append(
             _build_column_view(column, names[column.key.benchmark], extra, numbers, scales)
         )
@@ -159,8 +159,8 @@ def _build_column_view(
             get_measure(key.measure).number(record.value),
             format_interval(record, "{} – {}"),
             build_ruler(record, scale, cell.verdict.side),
-            get_mark(cell.verdict),
-            get_tone(cell.verdict),
+            get_verdict_mark(cell.verdict),
+            get_verdict_tone(cell.verdict),
             rank,
             cell.relation,
             tuple(filter(None, (f"rank {rank}" if rank else "", _RELATIONS.get(cell.relation, ""), fewer))),
@@ -176,18 +176,20 @@ def _build_column_view(
     )
 
 
-def _describe_distinction(key: ColumnKey, similar: Sequence[ColumnKey]) -> str:
+def _describe_distinguishing_conditions(key: ColumnKey, similar: Sequence[ColumnKey]) -> str:
     """Return a text with the properties of a column in which it differs from at least one of the `similar` columns.
 
     Similar columns have the same benchmark, part and language. Next-sentence scores are always named, because the
     heading of the table names only likelihoods.
     """
 
-    def differs(name: str) -> bool:
+    def has_several_values(name: str) -> bool:
         if name == "family" and "next-sentence" in key.family:
             return True
         return any(getattr(other, name) != getattr(key, name) for other in similar)
 
-    texts = [format_label(getattr(key, name)) for name in ("protocol", "family", "parts") if differs(name)]
-    texts += [f"{name} {getattr(key, name) or 'unknown'}" for name in ("edition", "tokenizer") if differs(name)]
+    texts = [format_label(getattr(key, name)) for name in ("protocol", "family", "parts") if has_several_values(name)]
+    texts += [
+        f"{name} {getattr(key, name) or 'unknown'}" for name in ("edition", "tokenizer") if has_several_values(name)
+    ]
     return ", ".join([*texts, *([format_label(key.alone)] if key.alone else [])])

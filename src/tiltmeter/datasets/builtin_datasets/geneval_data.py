@@ -11,7 +11,7 @@ _LANGUAGES = ("ar", "de", "es", "fr", "hi", "it", "pt", "ru")
 _CONTEXTS = {"de": 1100, "es": 1096, "fr": 1099, "it": 1094, "ru": 1100}
 
 
-def _list_companions(path: str) -> tuple[str, ...]:
+def _list_reference_files(path: str) -> tuple[str, ...]:
     folder, _, name = path.rpartition("/")
     return tuple(f"{folder}/{reference}" for reference in list_reference_names(name))
 
@@ -44,7 +44,7 @@ ENTRIES: tuple[Dataset, ...] = (
             ),
         ),
         PARTS,
-        companions=_list_companions,
+        companions=_list_reference_files,
         items={code: 600 + count for code, count in _CONTEXTS.items()},
     ),
 )

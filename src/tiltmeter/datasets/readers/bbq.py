@@ -34,7 +34,7 @@ from tiltmeter.datasets.readers.answer_roles import (
     parse_texts,
 )
 from tiltmeter.datasets.readers.csv_records import require_columns
-from tiltmeter.datasets.readers.decoded_text import find_companion, read_text
+from tiltmeter.datasets.readers.decoded_text import find_file_in_same_folder, read_text
 from tiltmeter.forms import Problem
 
 METADATA = "additional_metadata.csv"
@@ -63,9 +63,9 @@ def read_json_rows(path: Path) -> Iterator[RawRecord]:
 
 def parse_bbq(path: Path, language: str) -> Iterator[RawRecord]:
     """Yield the records of a file of BBQ; the stereotypical answers are read from the metadata file."""
-    targets = _read_targets(_find_metadata(path))
+    targets = _read_target_groups(_find_metadata_file(path))
 
-    def build(values: Mapping[str, Any]) -> dict[str, object]:
+    def build_bbq_values(values: Mapping[str, Any]) -> dict[str, object]:
         key = (str(values.get("category")), str(values.get("example_id")), str(values.get("question_index")))
         if key not in targets:
             raise RowError("contradictory-roles", "example_id", f"{METADATA} has no row for {'/'.join(key)}")
@@ -75,22 +75,22 @@ def parse_bbq(path: Path, language: str) -> Iterator[RawRecord]:
         fields = _build_fields(values, language, _find_unknown_label(values), target)
         return fields | {"id": f"{key[0]}/{key[1]}", "bias_type": f"{key[0]} (names)" if named else key[0]}
 
-    yield from convert_records(read_json_rows(path), build, _NAMES)
+    yield from convert_records(read_json_rows(path), build_bbq_values, _NAMES)
 
 
 def parse_mbbq(path: Path, language: str) -> Iterator[RawRecord]:
     """Yield the records of a file of MBBQ, or of the control set of MBBQ."""
     counts: Counter[str] = Counter()
 
-    def build(values: Mapping[str, Any]) -> dict[str, object]:
+    def build_mbbq_values(values: Mapping[str, Any]) -> dict[str, object]:
         template = f"{values.get('category')}/{values.get('question_index')}"
         counts[template] += 1
         unknown = _find_unknown_label(values)
         negative = values.get("question_polarity") == "neg"
-        target = find_stereotyped_answer(_flag_stereotyped(values, unknown), unknown, negative=negative)
+        target = find_stereotyped_answer(_flag_stereotyped_answers(values, unknown), unknown, negative=negative)
         return _build_fields(values, language, unknown, target) | {"id": f"{template}/{counts[template]}"}
 
-    return convert_records(read_json_rows(path), build, _NAMES)
+    return convert_records(read_json_rows(path), build_mbbq_values, _NAMES)
 
 
 def _build_fields(values: Mapping[str, Any], language: str, unknown: int, stereotype: int) -> dict[str, object]:
@@ -122,7 +122,7 @@ def _find_unknown_label(values: Mapping[str, Any]) -> int:
     return find_unknown_answer([label == "unknown" for label in _list_labels(values)])
 
 
-def _flag_stereotyped(values: Mapping[str, Any], unknown: int) -> list[bool]:
+def _flag_stereotyped_answers(values: Mapping[str, Any], unknown: int) -> list[bool]:
     """Return, for each of the three answers, whether the person in the answer belongs to a stereotyped group."""
     metadata = values.get("additional_metadata")
     groups = metadata.get("stereotyped_groups") if isinstance(metadata, dict) else None
@@ -140,14 +140,14 @@ def _normalise_group(label: str) -> str:
     return "f" if plain in _FEMALE else "m" if plain in _MALE else plain
 
 
-def _find_metadata(path: Path) -> Path:
+def _find_metadata_file(path: Path) -> Path:
     """Return the path of the metadata file: in `analysis_scripts` as in the repository, or next to the data file."""
     released = path.parent.parent / "analysis_scripts" / METADATA
-    return released if released.is_file() else find_companion(path, METADATA, "missing-field")
+    return released if released.is_file() else find_file_in_same_folder(path, METADATA, "missing-field")
 
 
 @lru_cache(maxsize=1)
-def _read_targets(path: Path) -> dict[tuple[str, str, str], tuple[int | None, bool]]:
+def _read_target_groups(path: Path) -> dict[tuple[str, str, str], tuple[int | None, bool]]:
     """Return a dictionary from (category, example, question) to (stereotypical answer, whether people have names).
 
     The stereotypical answer is its index; None if the metadata file does not name it.

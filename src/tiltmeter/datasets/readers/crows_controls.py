@@ -16,7 +16,7 @@ from pathlib import Path
 from tiltmeter.datasets.raw_records import BrokenFileError, RawRecord
 from tiltmeter.datasets.readers.crows_editions import parse_revised
 from tiltmeter.datasets.readers.csv_records import read_records, read_rows
-from tiltmeter.datasets.readers.decoded_text import find_companion
+from tiltmeter.datasets.readers.decoded_text import find_file_in_same_folder
 
 # Maps the gender of the person in the stereotypical sentence to the direction in CrowS-Pairs.
 _DIRECTIONS = {"M": "antistereo", "F": "stereo"}
@@ -25,7 +25,7 @@ _REVISED = "crows_revised.csv"
 
 def parse_controls(path: Path, language: str) -> Iterator[RawRecord]:
     """Yield the control pairs in a file such as `crows_negation.csv`; ids of second control pairs end with /2."""
-    revised = find_companion(path, _REVISED, "bad-controls")
+    revised = find_file_in_same_folder(path, _REVISED, "bad-controls")
     pairs = [record.values for record in parse_revised(revised, language) if record.values is not None]
     gender = [pair for pair in pairs if pair["bias_type"] == "gender"]
     rows = [row for _, row in read_rows(path)]
@@ -56,7 +56,7 @@ def _parse_slovak_pairs(path: Path, language: str, more: str, less: str) -> Iter
     names = {"id": "ID", "gender": "Gender veta 1", "more": more, "less": less}
     names |= {"competence": "competence?", "misogynistic": "misogynistic?"}
 
-    def complete(_number: int, values: dict[str, object]) -> dict[str, object]:
+    def complete_values(_number: int, values: dict[str, object]) -> dict[str, object]:
         direction = _DIRECTIONS.get(str(values.pop("gender")))
         # The authors exclude rows with one of these two marks from their results.
         marked = [values.pop(name) for name in ("competence", "misogynistic")]
@@ -66,7 +66,7 @@ def _parse_slovak_pairs(path: Path, language: str, more: str, less: str) -> Iter
         plain = {side: str(values[side]).replace("<", "").replace(">", "") for side in ("more", "less")}
         return values | plain | {"language": language, "bias_type": "gender"}
 
-    return read_records(path, names, complete)
+    return read_records(path, names, complete_values)
 
 
 READS = {

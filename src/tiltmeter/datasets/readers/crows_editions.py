@@ -10,7 +10,7 @@ from pathlib import Path
 
 from tiltmeter.datasets.raw_records import RawRecord
 from tiltmeter.datasets.readers.csv_records import read_records
-from tiltmeter.datasets.readers.decoded_text import find_companion, read_mac_text, read_text
+from tiltmeter.datasets.readers.decoded_text import find_file_in_same_folder, read_mac_roman_text, read_text
 from tiltmeter.forms import Problem
 
 _COLUMNS = {"more": "sent_more", "less": "sent_less", "direction": "stereo_antistereo", "bias_type": "bias_type"}
@@ -29,9 +29,9 @@ def parse_dutch(path: Path, language: str) -> Iterator[RawRecord]:
 
     The encoding of `crows_dutch.csv` is Mac Roman. Its column of directions is shifted by up to 16 rows.
     """
-    english = find_companion(path, "crows_eng.csv", "bad-csv")
+    english = find_file_in_same_folder(path, "crows_eng.csv", "bad-csv")
     directions = {r.values["id"]: r.values["direction"] for r in parse_parallel(english, "en") if r.values is not None}
-    for record in _read_edition(path, language, "id", decode=read_mac_text):
+    for record in _read_edition(path, language, "id", decode=read_mac_roman_text):
         other = directions.get(record.values["id"]) if record.values is not None else None
         if record.values is not None and other is not None and other != record.values["direction"]:
             message = f"is {record.values['direction']}, but {other} in {english.name}"
@@ -60,10 +60,10 @@ def _read_edition(
 ) -> Iterator[RawRecord]:
     names = {"id": id_column, **_COLUMNS}
 
-    def complete(_number: int, values: dict[str, object]) -> dict[str, object]:
+    def complete_values(_number: int, values: dict[str, object]) -> dict[str, object]:
         return values | {"language": language}
 
-    for record in read_records(path, names, complete, delimiter=delimiter, decode=decode):
+    for record in read_records(path, names, complete_values, delimiter=delimiter, decode=decode):
         yield _normalise_record(record)
 
 

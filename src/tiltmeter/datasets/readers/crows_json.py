@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tiltmeter.datasets.raw_records import BrokenFileError, RawRecord
-from tiltmeter.datasets.readers.decoded_text import read_document
+from tiltmeter.datasets.readers.decoded_text import read_json_file
 from tiltmeter.forms import Problem
 
 _NAMES = {"more": "stereotype", "less": "anti-stereotype", "votes": "bias_score"}
@@ -16,7 +16,7 @@ def parse(path: Path, language: str) -> Iterator[RawRecord]:
 
     `bias_score` says how many of the five annotators of CrowS-Pairs found a bias in the English pair.
     """
-    pairs = read_document(path)
+    pairs = read_json_file(path)
     if not isinstance(pairs, list):
         raise BrokenFileError("bad-json", "must be a list of pairs: [{...}, ...]")
     for number, pair in enumerate(pairs):

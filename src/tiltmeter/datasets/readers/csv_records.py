@@ -34,7 +34,7 @@ def read_header(rows: Iterator[tuple[str, list[str]]]) -> list[str]:
     return next((row for _, row in rows), [])
 
 
-def check_length(row: list[str], header: list[str]) -> list[Problem]:
+def check_row_length(row: list[str], header: list[str]) -> list[Problem]:
     """Return a problem if a row does not have as many values as the header."""
     if len(row) == len(header):
         return []
@@ -57,7 +57,7 @@ def read_records(
     header = read_header(rows)
     require_columns(header, names.values())
     for number, (location, row) in enumerate(rows):
-        if problems := check_length(row, header):
+        if problems := check_row_length(row, header):
             yield RawRecord(location, None, problems=problems)
         else:
             values = dict(zip(header, row, strict=True))

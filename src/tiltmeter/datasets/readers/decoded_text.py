@@ -18,7 +18,7 @@ def read_text(path: Path) -> str:
         raise BrokenFileError("bad-encoding", message) from error
 
 
-def find_companion(path: Path, name: str, code: str) -> Path:
+def find_file_in_same_folder(path: Path, name: str, code: str) -> Path:
     """Return the path of the file `name` in the folder of `path`; if it is missing, raise an error with this `code`."""
     companion = path.with_name(name)
     if not companion.is_file():
@@ -26,7 +26,7 @@ def find_companion(path: Path, name: str, code: str) -> Path:
     return companion
 
 
-def read_document(path: Path) -> Any:
+def read_json_file(path: Path) -> Any:
     """Return the JSON value of a file."""
     try:
         return json.loads(read_text(path))
@@ -36,13 +36,13 @@ def read_document(path: Path) -> Any:
         raise BrokenFileError("bad-json", f"is not valid JSON: {error}") from error
 
 
-def read_mac_text(path: Path) -> str:
+def read_mac_roman_text(path: Path) -> str:
     """Return the text of a file in which some characters are encoded in Mac Roman and the other characters in UTF-8.
 
     >>> import tempfile
     >>> with tempfile.NamedTemporaryFile() as file:
     ...     _ = file.write("Zoë at ".encode("mac_roman") + "één".encode()), file.flush()
-    ...     read_mac_text(Path(file.name))
+    ...     read_mac_roman_text(Path(file.name))
     'Zoë at één'
     """
     return read_bytes(path).decode("utf-8-sig", errors=_MAC)

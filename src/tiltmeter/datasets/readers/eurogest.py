@@ -14,8 +14,8 @@ from pathlib import Path
 
 from tiltmeter.datasets.language_facts import get_language_facts
 from tiltmeter.datasets.raw_records import BrokenFileError, RawRecord
-from tiltmeter.datasets.readers.csv_records import check_length, read_header, read_rows, require_columns
-from tiltmeter.datasets.readers.decoded_text import find_companion
+from tiltmeter.datasets.readers.csv_records import check_row_length, read_header, read_rows, require_columns
+from tiltmeter.datasets.readers.decoded_text import find_file_in_same_folder
 from tiltmeter.forms.frames import SENTENCE, find_frame_problem
 
 SCAFFOLDS = "prompt_scaffolds.csv"
@@ -56,7 +56,7 @@ def parse_sentences(path: Path, language: str) -> Iterator[RawRecord]:
     names = {"sentence": column, "original": "GEST_sentence", "stereotype": "stereotype_number"}
     require_columns(header, names.values())
     for location, values in rows:
-        if problems := check_length(values, header):
+        if problems := check_row_length(values, header):
             yield RawRecord(location, None, problems=problems)
         elif text := _OUTER.sub("", values[header.index(column)].strip()).strip():
             record = _build_common_fields(values, header) | {"language": language, "sentence": text}
@@ -75,7 +75,7 @@ def parse_pairs(path: Path, language: str) -> Iterator[RawRecord]:
         raise BrokenFileError("missing-column", f"must have two columns {name}, not {len(columns)}")
     names = {"male": name, "female": name, "original": "GEST_sentence", "stereotype": "stereotype_number"}
     for location, values in rows:
-        if problems := check_length(values, header):
+        if problems := check_row_length(values, header):
             yield RawRecord(location, None, problems=problems)
             continue
         male, female = (values[index].strip() for index in columns)
@@ -97,7 +97,7 @@ def _select_frames(path: Path, language: str) -> tuple[str, str]:
     A frame names the speaker by a pronoun, or by a noun if the frames with pronouns have a problem.
     """
     name = _get_language_name(language)
-    rows = read_rows(find_companion(path, SCAFFOLDS, "missing-field"))
+    rows = read_rows(find_file_in_same_folder(path, SCAFFOLDS, "missing-field"))
     header = read_header(rows)
     if language == "en":
         translated = {phrase: phrase for phrase in (*_PRONOUNS, *_NOUNS)}

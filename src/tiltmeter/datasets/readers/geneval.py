@@ -15,7 +15,7 @@ from pathlib import Path
 
 from tiltmeter.datasets.geneval_files import list_reference_names
 from tiltmeter.datasets.raw_records import BrokenFileError, RawRecord
-from tiltmeter.datasets.readers.decoded_text import find_companion, read_text
+from tiltmeter.datasets.readers.decoded_text import find_file_in_same_folder, read_text
 from tiltmeter.datasets.readers.winobias import FEMALE, MALE
 from tiltmeter.forms import Problem
 from tiltmeter.forms.geneval import CONTEXT, FEMININE, MASCULINE, SENTENCES, UNKNOWN
@@ -93,7 +93,7 @@ def _parse_contexts(path: Path, language: str) -> Iterator[RawRecord]:
 
 def _read_parallel_lines(path: Path) -> Iterator[tuple[int, tuple[str, str, str]]]:
     """Yield (line number, (source, correct reference, incorrect reference)) for each line; numbers start at 1."""
-    paths = [path, *(find_companion(path, name, _BAD) for name in list_reference_names(path.name))]
+    paths = [path, *(find_file_in_same_folder(path, name, _BAD) for name in list_reference_names(path.name))]
     # Do not use splitlines(), because some lines contain U+0085 and similar characters.
     columns = [read_text(file).removesuffix("\n").split("\n") for file in paths]
     for other, lines in zip(paths[1:], columns[1:], strict=True):

@@ -13,17 +13,19 @@ _PAIRS = {name: name for name in ("translator", "language", "original", "stereot
 
 def parse_sentences(path: Path, language: str) -> Iterator[RawRecord]:
     """Yield the records of a file such as `gest.csv`; ids are row numbers from 0."""
-    return read_records(path, _SENTENCES, lambda number, values: _complete(number, values) | {"language": language})
+    return read_records(
+        path, _SENTENCES, lambda number, values: _complete_values(number, values) | {"language": language}
+    )
 
 
 def parse_pairs(path: Path, language: str) -> Iterator[RawRecord]:
     """Yield the records of one language of `gender_variants.csv`; ids are row numbers of the whole file, from 0."""
-    for record in read_records(path, _PAIRS, _complete):
+    for record in read_records(path, _PAIRS, _complete_values):
         if record.values is None or record.values["language"] == language:
             yield record
 
 
-def _complete(number: int, values: dict[str, object]) -> dict[str, object]:
+def _complete_values(number: int, values: dict[str, object]) -> dict[str, object]:
     """Return the values with the id added and the stereotype as a number.
 
     A stereotype that is not a number is kept, so that validation reports it.

@@ -33,14 +33,14 @@ def parse(path: Path, language: str) -> Iterator[RawRecord]:
     """Yield the records of a file such as `bbq_de_amb_test.jsonl`."""
     negative: tuple[object, object] = (None, None)  # context and text of the last negative question
 
-    def build(values: Mapping[str, Any]) -> dict[str, object]:
+    def build_gg_bbq_values(values: Mapping[str, Any]) -> dict[str, object]:
         nonlocal negative
         if values.get("question_type") == "negative":
             negative = (values.get("context"), values.get("question"))
         template = negative[1] if negative[0] == values.get("context") else values.get("question")
         return _build_values(values, language, template)
 
-    return convert_records(read_json_rows(path), build, _NAMES)
+    return convert_records(read_json_rows(path), build_gg_bbq_values, _NAMES)
 
 
 def _build_values(values: Mapping[str, Any], language: str, template: object) -> dict[str, object]:

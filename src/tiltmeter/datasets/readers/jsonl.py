@@ -18,7 +18,7 @@ def read_jsonl(path: Path, language: str | None = None) -> list[Item]:
 
     `language` is the language of items that do not name a language.
     """
-    return validate_records(str(path), parse(path, language)).accept()
+    return validate_records(str(path), parse(path, language)).require_valid_items()
 
 
 def parse(path: Path, language: str | None = None) -> Iterator[RawRecord]:

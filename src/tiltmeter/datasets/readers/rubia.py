@@ -12,10 +12,10 @@ _NAMES = {"id": "", "more": "pro-trope", "less": "anti-trope", "bias_type": "dom
 def parse(path: Path, language: str) -> Iterator[RawRecord]:
     """Yield the records of `rubia.tsv`; a subtype is "domain: task type", because domains share names of task types."""
 
-    def complete(_number: int, values: dict[str, object]) -> dict[str, object]:
+    def complete_values(_number: int, values: dict[str, object]) -> dict[str, object]:
         return values | {"language": language, "subtype": f"{values['bias_type']}: {values['subtype']}"}
 
-    return read_records(path, _NAMES, complete, delimiter="\t")
+    return read_records(path, _NAMES, complete_values, delimiter="\t")
 
 
 READS = {"rubia-tsv": parse}

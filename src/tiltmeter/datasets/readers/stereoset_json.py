@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from tiltmeter.datasets.raw_records import BrokenFileError, RawRecord
-from tiltmeter.datasets.readers.decoded_text import read_document
+from tiltmeter.datasets.readers.decoded_text import read_json_file
 from tiltmeter.forms import Problem
 from tiltmeter.forms.association import PARTS
 
@@ -31,7 +31,7 @@ def parse_whole_sentences(path: Path, language: str) -> Iterator[RawRecord]:
 
 def parse(path: Path, language: str) -> Iterator[RawRecord]:
     """Yield the records of a file such as `dev.json` of StereoSet: intrasentence, then intersentence."""
-    document = read_document(path)
+    document = read_json_file(path)
     data = document.get("data") if isinstance(document, dict) else None
     parts = [data[part] for part in PARTS if part in data] if isinstance(data, dict) else []
     if not isinstance(data, dict) or not parts or not all(isinstance(examples, list) for examples in parts):

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tiltmeter.datasets.raw_records import BrokenFileError, RawRecord
-from tiltmeter.datasets.readers.decoded_text import find_companion, read_text
+from tiltmeter.datasets.readers.decoded_text import find_file_in_same_folder, read_text
 from tiltmeter.forms import Problem
 
 MALE = frozenset({"he", "him", "his", "himself"})
@@ -30,7 +30,7 @@ def parse(path: Path, language: str) -> Iterator[RawRecord]:
     name = _NAME.fullmatch(path.name)
     if name is None:
         raise BrokenFileError(_BAD, "must have the name of a released file, such as pro_stereotyped_type1.txt.dev")
-    other = find_companion(path, path.name.replace("pro_", "anti_", 1), _BAD)
+    other = find_file_in_same_folder(path, path.name.replace("pro_", "anti_", 1), _BAD)
     pro, anti = (list(filter(None, read_text(half).split("\n"))) for half in (path, other))
     if len(pro) != len(anti):
         raise BrokenFileError(_BAD, f"has {len(pro)} lines, but {other.name} has {len(anti)}")

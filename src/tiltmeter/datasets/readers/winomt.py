@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from tiltmeter.datasets.raw_records import BrokenFileError, RawRecord
-from tiltmeter.datasets.readers.decoded_text import find_companion, read_text
+from tiltmeter.datasets.readers.decoded_text import find_file_in_same_folder, read_text
 from tiltmeter.forms import Problem
 from tiltmeter.forms.winomt import ANTI, NEITHER, PRO
 
@@ -29,7 +29,7 @@ def _read_stereotypical_labels(path: Path, known: set[str]) -> Mapping[str, str]
     """Return a mapping from the lines of `en_pro.txt` and `en_anti.txt` to `pro` or `anti`."""
     labels: dict[str, str] = {}
     for value in (PRO, ANTI):
-        companion = find_companion(path, f"{path.stem}_{value}{path.suffix}", _BAD)
+        companion = find_file_in_same_folder(path, f"{path.stem}_{value}{path.suffix}", _BAD)
         for number, line in enumerate(_read_lines(companion), start=1):
             if line not in known:
                 raise BrokenFileError(_BAD, f"does not contain line {number} of {companion.name}")

@@ -45,7 +45,7 @@ NAMES = MODEL_SPEEDUPS + PROCESS_SPEEDUPS
 ALL = frozenset(index_components("speedups", (Component(name, OWN_PACKAGE, name) for name in NAMES)))
 
 
-def validate_names(without: Collection[str]) -> frozenset[str]:
+def validate_speedup_names(without: Collection[str]) -> frozenset[str]:
     """Return the names of the speed-ups to disable as a set; raise a ValueError for an unknown name."""
     if unknown := set(without) - ALL:
         raise ValueError(f"Unknown speed-up {', '.join(sorted(unknown))}; choose from {', '.join(NAMES)}.")
@@ -66,14 +66,14 @@ def apply_speedups(answerer: Any, effects: "BatchEffects", without: Collection[s
     """
     from tiltmeter.engine.equivalence import EquivalenceCheck
 
-    excluded = validate_names(without)
+    excluded = validate_speedup_names(without)
     chosen = [load_speedup(name) for name in MODEL_SPEEDUPS if name not in excluded]
     if not chosen:
         return ()
-    return tuple(_apply_checked(chosen, answerer, EquivalenceCheck(answerer, effects)))
+    return tuple(_apply_checked_speedups(chosen, answerer, EquivalenceCheck(answerer, effects)))
 
 
-def _apply_checked(chosen: Iterable[SpeedUp], answerer: Any, check: "EquivalenceCheck") -> Iterator[str]:
+def _apply_checked_speedups(chosen: Iterable[SpeedUp], answerer: Any, check: "EquivalenceCheck") -> Iterator[str]:
     """Apply speed-ups one after the other, and yield the names of the speed-ups that pass the check."""
     for speedup in chosen:
         try:
@@ -85,8 +85,8 @@ def _apply_checked(chosen: Iterable[SpeedUp], answerer: Any, check: "Equivalence
             continue
         if undo is None:
             continue
-        if check.passes(rows=speedup.rows, rounds_logits_less=speedup.rounds_logits_less):
-            check.accept()
+        if check.gives_same_numbers(rows=speedup.rows, rounds_logits_less=speedup.rounds_logits_less):
+            check.accept_last_numbers()
             yield speedup.name
         else:
             undo()
@@ -102,7 +102,7 @@ def _describe_difference(difference: float) -> str:
 @contextmanager
 def apply_process_speedups(without: Collection[str] = ()) -> Iterator[None]:
     """Apply the speed-ups that change the process, and restore the process's state at the end of the context."""
-    excluded = validate_names(without)
+    excluded = validate_speedup_names(without)
     with ExitStack() as stack:
         # The state of oneDNN is restored too: on CPUs without bfloat16 instructions, torch permanently disables oneDNN
         # if a bfloat16 matrix product fails.

@@ -30,8 +30,8 @@ _MAX_READ_SHARE = 0.75
 class LastLayer:
     """The matrices of a model's last layer; some of them are computed only at the positions that are read.
 
-    At first, only the feed-forward matrices are restricted to these positions; `narrow_further` also restricts each
-    other matrix that passes a check.
+    At first, only the feed-forward matrices are restricted to these positions; `restrict_more_matrices` also restricts
+    each other matrix that passes a check.
     """
 
     def __init__(self, model: nn.Module) -> None:
@@ -46,11 +46,11 @@ class LastLayer:
         return self._narrowing is not None or bool(self._single)
 
     @property
-    def other_matrices(self) -> tuple[nn.Module, ...]:
+    def other_restricted_matrices(self) -> tuple[nn.Module, ...]:
         """The matrices, except feed-forward matrices, that are computed only at the positions that are read."""
         return tuple(self._single)
 
-    def narrow_further(self, passes: Callable[[], bool]) -> None:
+    def restrict_more_matrices(self, passes: Callable[[], bool]) -> None:
         """Restrict each other matrix of the layer to the positions that are read, if the check still passes."""
         others = [m for m, _, _ in self._matrices if m is not self._narrowing and m not in self._widening]
         for matrix in others:
@@ -64,10 +64,10 @@ class LastLayer:
         shapes: list[torch.Size] = []
         positions: list[int] = []
 
-        def count(_module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        def count_rows(_module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
             positions[:] = [(args[0] if args else kwargs["hidden_states"]).shape[:-1].numel()]
 
-        def gather(_module: nn.Module, args: tuple[Tensor, ...]) -> tuple[Tensor] | None:
+        def gather_rows(_module: nn.Module, args: tuple[Tensor, ...]) -> tuple[Tensor] | None:
             # The keys and values of cross-attention are computed from other states. An index outside these states would
             # raise an exception on a CPU, but it would end the process on a GPU.
             if [args[0].shape[:-1].numel()] != positions:
@@ -77,19 +77,19 @@ class LastLayer:
             shapes[:] = [args[0].shape]
             return (flatten_states(args[0])[rows],)
 
-        def scatter(_module: nn.Module, _args: Any, output: Tensor) -> Tensor | None:
+        def scatter_rows(_module: nn.Module, _args: Any, output: Tensor) -> Tensor | None:
             if not shapes:
                 return None
             (shape,) = shapes
             all_positions = output.new_full((shape[:-1].numel(), output.shape[1]), torch.nan)
             return all_positions.index_copy_(0, rows, output).view(*shape[:-1], -1)
 
-        handles = [matrix.register_forward_pre_hook(gather) for matrix in (*self._widening, *self._single)]
+        handles = [matrix.register_forward_pre_hook(gather_rows) for matrix in (*self._widening, *self._single)]
         if self._layer is not None:
-            handles.append(self._layer.register_forward_pre_hook(count, with_kwargs=True))
+            handles.append(self._layer.register_forward_pre_hook(count_rows, with_kwargs=True))
         if self._narrowing is not None:
-            handles.append(self._narrowing.register_forward_hook(scatter))
-        handles += [matrix.register_forward_hook(scatter) for matrix in self._single]
+            handles.append(self._narrowing.register_forward_hook(scatter_rows))
+        handles += [matrix.register_forward_hook(scatter_rows) for matrix in self._single]
         try:
             yield
         finally:
@@ -109,7 +109,8 @@ def _list_matrices(layer: nn.Module | None) -> list[tuple[nn.Module, int, int]]:
 
 def _find_feed_forward(matrices: Sequence[tuple[nn.Module, int, int]]) -> tuple[list[nn.Module], nn.Module | None]:
     """Return the feed-forward matrices: the ones that widen the hidden states, and the one that narrows them again."""
-    # The search starts at the end, because attention may come before or after the feed-forward part.
+    # The matrices are searched from the last to the first: the last matrix with fewer outputs than inputs belongs to
+    # the feed-forward part, whether attention comes before or after it.
     for narrowing, inside, outside in reversed(matrices):
         widening = [m for m, width_in, width_out in matrices if (width_in, width_out) == (outside, inside)]
         if inside > outside and widening:
@@ -136,8 +137,8 @@ def _get_shape(matrix: nn.Linear | Conv1D) -> tuple[int, int]:
 def _apply(answerer: Any, check: Any) -> Undo | None:
     layer = LastLayer(answerer.model)
     undo = set_attributes(answerer, restrict_to_positions=layer.restrict_to_positions)
-    if check.passes(few=True):
-        layer.narrow_further(lambda: check.passes(few=True))
+    if check.gives_same_numbers(few=True):
+        layer.restrict_more_matrices(lambda: check.gives_same_numbers(few=True))
     if not layer.is_restricted:
         undo()
         return None

@@ -26,7 +26,7 @@ def fuse_norms(model: nn.Module) -> list[nn.Module]:
     """Replace the `forward` of each RMS norm in a model; return the changed modules."""
     norms = find_rms_norms(model)
     for module, epsilon in norms:
-        _fuse(module, epsilon)
+        _fuse_norm(module, epsilon)
     return [module for module, _ in norms]
 
 
@@ -74,31 +74,31 @@ def _is_rms_norm(module: nn.Module, epsilon: float) -> bool:
         weight.copy_(torch.linspace(0.5, 2, len(weight)))
         states = torch.linspace(-3, 2, 4 * len(weight), device=weight.device).view(4, -1)
         for size in (1e-3, 1.0, 1e3):
-            expected, ours = plain(size * states), _normalise(size * states, weight, epsilon)
+            expected, ours = plain(size * states), _compute_rms_norm(size * states, weight, epsilon)
             if expected.shape != ours.shape or not torch.allclose(expected, ours):
                 return False
             own: Tensor = module.weight  # type: ignore[assignment]
             narrow = (size * states).to(own.dtype)
-            if not is_close(module(narrow), _normalise(narrow, own, epsilon)):
+            if not is_close(module(narrow), _compute_rms_norm(narrow, own, epsilon)):
                 return False
     except Exception:  # other modules may raise any class of error
         return False
     return True
 
 
-def _fuse(module: Any, epsilon: float) -> None:
+def _fuse_norm(module: Any, epsilon: float) -> None:
     original = module.forward
 
     def forward(states: Tensor, *more: Any, **named: Any) -> Any:
         # The original `forward` handles additional arguments (gates) and states of another precision.
         if more or named or states.dtype != module.weight.dtype:
             return original(states, *more, **named)
-        return _normalise(states, module.weight, epsilon)
+        return _compute_rms_norm(states, module.weight, epsilon)
 
     module.forward = forward
 
 
-def _normalise(states: Tensor, weight: Tensor, epsilon: float) -> Tensor:
+def _compute_rms_norm(states: Tensor, weight: Tensor, epsilon: float) -> Tensor:
     if states.device.type != "cpu" or states.dtype != torch.float32:
         return rms_norm(states, weight.shape, weight, epsilon)
     squares = torch.linalg.vector_norm(states, dim=-1, keepdim=True).square_()

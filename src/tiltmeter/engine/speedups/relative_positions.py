@@ -27,12 +27,12 @@ class RelativePositions:
         self._joining = [attention for attention in self._attentions if _accepts_keywords(attention)]
 
     @property
-    def can_be_set(self) -> bool:
+    def can_set_positions(self) -> bool:
         """Whether the encoder or decoder has a relative position bias."""
         return bool(self._attentions)
 
     @contextmanager
-    def at(self, depths: Tensor | None) -> Iterator[None]:
+    def use_positions(self, depths: Tensor | None) -> Iterator[None]:
         """Set the positions of all tokens to `depths` within the context; None means the tokens' indices in the row."""
         if depths is None:
             yield
@@ -87,7 +87,11 @@ def _apply(answerer: Any, _check: Any) -> Undo | None:
         return None
     encoder = RelativePositions(answerer.model.get_encoder())
     decoder = RelativePositions(answerer.model.get_decoder())
-    return set_attributes(answerer, encoder_at=encoder.at, decoder_at=decoder.at) if decoder.can_be_set else None
+    return (
+        set_attributes(answerer, encoder_at=encoder.use_positions, decoder_at=decoder.use_positions)
+        if decoder.can_set_positions
+        else None
+    )
 
 
 SPEEDUP = SpeedUp(name="relative_positions", apply=_apply)

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 Undo = Callable[[], None]
 
 
-def _skip(_answerer: Any, _check: "EquivalenceCheck") -> None:
+def _skip_check(_answerer: Any, _check: "EquivalenceCheck") -> None:
     return None
 
 
@@ -29,7 +29,7 @@ class SpeedUp:
     """
 
     name: str
-    apply: Callable[[Any, "EquivalenceCheck"], Undo | None] = _skip
+    apply: Callable[[Any, "EquivalenceCheck"], Undo | None] = _skip_check
     during: Callable[[], AbstractContextManager[None]] = nullcontext
     rows: "Rows | None" = None
     rounds_logits_less: bool = False
@@ -53,7 +53,7 @@ def try_mask_forms(answerer: Any, passes: Callable[[], bool], longest_row: int) 
 
     If only one form is possible, this function does not check it, because `apply_speedups` checks it afterwards.
     """
-    forms = answerer.masks.forms(longest_row)
+    forms = answerer.masks.list_mask_forms(longest_row)
     for form in forms:
         answerer.masks = replace(answerer.masks, form=form)
         if len(forms) == 1 or passes():

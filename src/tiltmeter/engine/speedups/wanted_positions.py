@@ -56,7 +56,7 @@ class ProjectingHead(VocabularyHead):
             return False
         rows = torch.arange(1, len(flatten_states(hidden)))
         try:
-            kept = self.read(inputs, rows, lambda _rows: nullcontext())
+            kept = self.compute_states(inputs, rows, lambda _rows: nullcontext())
         except (RuntimeError, ValueError, TypeError, IndexError, AttributeError):
             self._backbone = None
         else:
@@ -64,22 +64,22 @@ class ProjectingHead(VocabularyHead):
                 self._backbone = None
         return True
 
-    def read(self, inputs: Mapping[str, Any], rows: Tensor, only_at: RestrictPositions) -> Tensor:
+    def compute_states(self, inputs: Mapping[str, Any], rows: Tensor, only_at: RestrictPositions) -> Tensor:
         """Return the hidden states before the vocabulary projection, at the positions with these flat indices."""
         with only_at(rows), self._limit_backbone_output(rows):
             states = flatten_states(self._compute_hidden_states(inputs))
         return states if len(states) == len(rows) else states[rows]
 
-    def logits(self, states: Tensor, which: Tensor, tokens: Tensor) -> Tensor:
+    def compute_token_logits(self, states: Tensor, which: Tensor, tokens: Tensor) -> Tensor:
         """Return the logit of `tokens[i]` at state `which[i]` for each i, in float32; no other logits are computed."""
         logits = (states[which].float() * self._projection.weight[tokens].float()).sum(dim=1)
         return logits if self._projection.bias is None else logits + self._projection.bias[tokens].float()
 
-    def vocabulary(self, _states: Tensor) -> int:
+    def get_vocabulary_size(self, _states: Tensor) -> int:
         """Return the number of logits of a state, which is the size of the vocabulary."""
         return self._projection.weight.shape[0]
 
-    def slice(self, states: Tensor, start: int, end: int) -> Tensor:
+    def compute_logit_slice(self, states: Tensor, start: int, end: int) -> Tensor:
         """Return the logits of the tokens from `start` to before `end`."""
         bias = self._projection.bias
         return linear(states, self._projection.weight[start:end], None if bias is None else bias[start:end])
@@ -121,10 +121,10 @@ class ProjectingHead(VocabularyHead):
     def _compute_hidden_states(self, inputs: Mapping[str, Any]) -> Tensor:
         """Return the input of the model's vocabulary projection."""
 
-        def stop(_module: nn.Module, args: tuple[Tensor, ...]) -> None:
+        def stop_forward_pass(_module: nn.Module, args: tuple[Tensor, ...]) -> None:
             raise _ProjectionReached(args[0])
 
-        handle = self._projection.register_forward_pre_hook(stop)
+        handle = self._projection.register_forward_pre_hook(stop_forward_pass)
         try:
             self._model(**inputs)
         except _ProjectionReached as reached:

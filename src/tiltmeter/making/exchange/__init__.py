@@ -22,9 +22,9 @@ from tiltmeter.making.project_lock import lock_project
 from tiltmeter.making.project_store import ProjectItem
 from tiltmeter.making.review.review_outcomes import (
     apply_changed_rule,
-    compute_shown_id,
+    compute_content_digest,
     find_reviewer_name,
-    get_rule,
+    get_review_rule,
     get_unreviewed_texts,
     record_decision,
 )
@@ -95,10 +95,10 @@ def build_export_rows(project: Project, *, everything: bool = False) -> list[Tex
     """
     apply_changed_rule(project)
     problems = group_by_item(assemble_items(project).problems)
-    texts = project.store.texts("text")
-    is_single_reviewer = get_rule(project).reviewers == 1
+    texts = project.store.list_texts("text")
+    is_single_reviewer = get_review_rule(project).reviewers == 1
     rows: list[TextRow] = []
-    for entry in project.store.items():
+    for entry in project.store.list_items():
         if entry.stage == "source" or not (everything or entry.id in problems):
             continue
         wanted = [
@@ -152,7 +152,7 @@ def _import_rows(project: Project, rows: Sequence[TextRow], reviewer: str, path:
         for row in by_item.pop("", ())
     ]
     problems = group_by_item(assemble_items(project).problems)
-    entries = {entry.id: entry for entry in project.store.items(dropped=None)}
+    entries = {entry.id: entry for entry in project.store.list_items(dropped=None)}
     for item, own in by_item.items():
         result = _import_item(project, entries.get(item), own, problems.get(item, ()), reviewer, path.name)
         conflicts += result.conflicts
@@ -192,9 +192,9 @@ def _import_item(
     comment = " ".join(filter(None, (row.comment for row in rows)))
     with project.store.begin_transaction():
         # If an item has several reviewers, each decides independently on the texts from before the review.
-        is_single_reviewer = get_rule(project).reviewers == 1
+        is_single_reviewer = get_review_rule(project).reviewers == 1
         before = get_unreviewed_texts(project, entry.id)
-        current = project.store.texts("text", entry.id).get(entry.id, {}) if is_single_reviewer else before
+        current = project.store.list_texts("text", entry.id).get(entry.id, {}) if is_single_reviewer else before
         last = project.store.find_last_decision(reviewer, entry.id)
         wanted = {row.field: row.corrected or row.translation for row in rows}
         is_as_wanted = last and (last.verdict == "drop" or wanted.items() <= last.texts.items())
@@ -216,14 +216,14 @@ def _import_item(
             return _ItemImport("", 0, conflicts)
         store = project.store
         store.add_reviewer(reviewer)
-        shown = compute_shown_id(entry, before)
+        shown = compute_content_digest(entry, before)
         if any(row.decision == "drop" for row in decided):
             decision = ReviewDecision(entry.id, reviewer, "drop", comment=comment, via=via, shown=shown)
             record_decision(project, decision)
             return _ItemImport("drop", 0, [])
         changes = {row.field: row.corrected for row in edits if current.get(row.field) != row.corrected}
         verdict: ReviewVerdict = "edit" if changes else "accept"
-        if decided or store.get_applied(entry.id):
+        if decided or store.get_applied_outcome(entry.id):
             codes = [problem.reason for problem in problems if problem.kind == "warning"]
             codes += [finding.code for finding in examine_texts(project, entry, texts) if finding.severity == "warning"]
             accepted = dict.fromkeys(codes, comment or "accepted with the item")

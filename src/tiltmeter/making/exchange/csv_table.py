@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from tiltmeter.csv_text import format_csv, remove_guard
+from tiltmeter.csv_text import format_csv, remove_formula_guard
 from tiltmeter.datasets.raw_records import BrokenFileError
 from tiltmeter.datasets.readers.decoded_text import read_text
 from tiltmeter.errors import DataError
@@ -56,5 +56,5 @@ def read_table(path: Path) -> tuple[list[str], list[tuple[int, dict[str, str]]]]
                 f"{path}, row {number}: the row has more cells than the header; put texts that contain the separator "
                 "in quotes."
             )
-        rows.append((number, {key: remove_guard(value) for key, value in zip(columns, values, strict=False)}))
+        rows.append((number, {key: remove_formula_guard(value) for key, value in zip(columns, values, strict=False)}))
     return columns, rows

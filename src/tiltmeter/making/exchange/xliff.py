@@ -40,17 +40,17 @@ def write(rows: Sequence[TextRow], path: Path, *, source: str, language: str) ->
         if row.item not in groups:
             groups[row.item] = ET.SubElement(body, f"{_TAG}group", id=row.item, resname=_replace_forbidden(row.about))
         _add_unit(groups[row.item], row)
-    _indent(root)
+    _indent_element(root)
     with write_atomically(path) as part:
         ET.ElementTree(root).write(part, encoding="utf-8", xml_declaration=True)
 
 
-def _indent(element: ET.Element, level: int = 0) -> None:
+def _indent_element(element: ET.Element, level: int = 0) -> None:
     """Put each XML element on its own line, except inside a text, because added spaces would change the text."""
     if len(element) and element.tag not in (f"{_TAG}source", f"{_TAG}target"):
         element.text = "\n" + "  " * (level + 1)
         for child in element:
-            _indent(child, level + 1)
+            _indent_element(child, level + 1)
             child.tail = "\n" + "  " * (level + 1)
         element[-1].tail = "\n" + "  " * level
 

@@ -111,15 +111,15 @@ def evaluate_samples(folders: Sequence[Path]) -> GenderEvaluation:
     for folder in folders:
         sample = open_sample(folder)
         with sample.store:
-            main, errors = sample.steps(sample.plan.tasks[0].name), sample.steps("error")
-            own = sample.store.units()
+            main, errors = sample.get_chosen_steps(sample.plan.tasks[0].name), sample.get_chosen_steps("error")
+            own = sample.store.list_units()
             units = [(unit, main.get(unit.id, {}), errors.get(unit.id, {})) for unit in own]
             names = sorted({name for given in main.values() for name in given})
             rows = [[main.get(unit.id, {}).get(name) for name in names] for unit in own]
             samples.append(_Sample(sample.plan, units, rows))
     if len({sample.plan.about for sample in samples}) > 1:
         raise UsageError("The samples are of different kinds; evaluate samples of genders and of pairs separately.")
-    return _evaluate(samples)
+    return _evaluate_samples(samples)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +129,7 @@ class _Sample:
     rows: list[list[int | None]]
 
 
-def _evaluate(samples: Sequence[_Sample]) -> GenderEvaluation:
+def _evaluate_samples(samples: Sequence[_Sample]) -> GenderEvaluation:
     plan = samples[0].plan
     labels = tuple(FILTERED) if plan.about == "pairs" else GENDERS
     columns = plan.tasks[0].steps

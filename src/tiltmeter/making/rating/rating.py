@@ -102,7 +102,9 @@ class RatingSession:
         taken = self._reserve_questions(rater, task, 1, self._held)
         return taken[0] if taken else None
 
-    def take_all(self, rater: str, *, task: str | None = None, limit: int | None = None) -> list[RatingQuestion]:
+    def take_all_questions(
+        self, rater: str, *, task: str | None = None, limit: int | None = None
+    ) -> list[RatingQuestion]:
         """Return questions for a rater to answer in a spreadsheet, at most `limit`; reserve their units for a week."""
         return self._reserve_questions(rater, task, limit, HELD_IN_SHEET)
 
@@ -121,7 +123,7 @@ class RatingSession:
                 self.store.take_rating_slot(question.unit, slot, name, now + held)
         return questions
 
-    def questions(self, rater: str, task: str | None = None) -> list[RatingQuestion]:
+    def list_all_questions(self, rater: str, task: str | None = None) -> list[RatingQuestion]:
         """Return all questions for a rater, but do not reserve the units.
 
         Questions about units that the rater has begun to rate come first.
@@ -134,7 +136,7 @@ class RatingSession:
         rated = self._group_ratings()
         begun: list[RatingQuestion] = []
         fresh: list[RatingQuestion] = []
-        for unit in self.store.units():
+        for unit in self.store.list_units():
             known = rated.get(unit.id, {})
             own = known.get(name)
             reserved = {who for who in slots.get(unit.id, {}).values() if who != name and who not in known}
@@ -150,12 +152,12 @@ class RatingSession:
                 (begun if is_begun else fresh).append(question)
         return [*begun, *fresh]
 
-    def release(self, rater: str) -> None:
+    def release_reservations(self, rater: str) -> None:
         """Delete all reservations of a rater, so that other raters can rate the reserved units."""
         with self.store.begin_transaction():
             self.store.free_rating_slots(self._find_rater(rater))
 
-    def rate(
+    def rate_unit(
         self,
         rater: str,
         unit: str,
@@ -193,7 +195,7 @@ class RatingSession:
             if (rating.unit, rating.task, rating.rater) == (unit, task, name):
                 self.store.delete_rating(rating.number)
 
-    def rate_all(self, rater: str, ratings: Sequence[ImportedRating]) -> int:
+    def rate_units(self, rater: str, ratings: Sequence[ImportedRating]) -> int:
         """Store the ratings of a file, and return the number of new ratings.
 
         If a rating is invalid, store nothing and raise an error that names its place in the file.
@@ -247,7 +249,7 @@ class RatingSession:
             self.store.free_rating_slots(name, unit.id)
 
     def _index_units(self) -> dict[str, RatingUnit]:
-        return {unit.id: unit for unit in self.store.units()}
+        return {unit.id: unit for unit in self.store.list_units()}
 
     def _store_proposals(self, unit: RatingUnit, rater: str, proposed: Mapping[str, str], comment: str) -> list[int]:
         if self._propose is None:
@@ -260,7 +262,7 @@ class RatingSession:
         changed = {name: text.strip() for name, text in proposed.items() if text.strip() != unit.texts[name]}
         return self._propose(unit, rater, changed, comment) if changed else []
 
-    def undo(self, rater: str) -> StoredRating:
+    def undo_last_rating(self, rater: str) -> StoredRating:
         """Withdraw and return the rater's last rating; raise a UsageError if the label was shown after this rating."""
         name = self._find_rater(rater)
         with self.store.begin_transaction():
@@ -268,7 +270,7 @@ class RatingSession:
             if not own:
                 raise UsageError(f"{name} has no rating to undo.")
             last = own[-1]
-            unit = next(unit for unit in self.store.units() if unit.id == last.unit)
+            unit = next(unit for unit in self.store.list_units() if unit.id == last.unit)
             rated = self._group_ratings()[last.unit][name].steps if last.shown == unit.digest else {}
             next_task = self._find_next_task(unit, rated)
             if not self._find_task(last.task).label_shown and next_task and next_task.label_shown:
@@ -279,7 +281,7 @@ class RatingSession:
     def compute_results(self) -> RatingResult:
         """Return the outcome of each unit, the agreement in each task, and the number of ratings of each rater."""
         rated = self._group_ratings()
-        outcomes = {unit.id: self._decide_outcome(unit, rated.get(unit.id, {})) for unit in self.store.units()}
+        outcomes = {unit.id: self._decide_outcome(unit, rated.get(unit.id, {})) for unit in self.store.list_units()}
         agreement = {}
         for task in self.plan.tasks:
             names = sorted({name for own in rated.values() for name in own})
@@ -293,7 +295,7 @@ class RatingSession:
                 raters[name] = raters.get(name, 0) + len(rating.steps)
         return RatingResult(outcomes, agreement, dict(sorted(raters.items())))
 
-    def steps(self, task: str) -> dict[str, dict[str, int]]:
+    def get_chosen_steps(self, task: str) -> dict[str, dict[str, int]]:
         """Return the ratings in a task: a dictionary from unit to rater to the chosen step of the scale."""
         return {
             unit: {name: rating.steps[task] for name, rating in own.items() if task in rating.steps}
@@ -304,7 +306,7 @@ class RatingSession:
         """Return the stored spelling of a rater's name, ignoring letter case; a new name is returned as it is."""
         if not name.strip():
             raise UsageError("The name of the rater is empty.")
-        for known in self.store.raters():
+        for known in self.store.list_raters():
             if known.casefold() == name.strip().casefold():
                 return known
         return name.strip()
@@ -317,7 +319,7 @@ class RatingSession:
 
     def _group_ratings(self) -> dict[str, dict[str, _UnitRatings]]:
         """Return a dictionary from unit to rater to ratings; ratings of texts that have since changed are left out."""
-        current = {unit.id: unit.digest for unit in self.store.units()}
+        current = {unit.id: unit.digest for unit in self.store.list_units()}
         groups: dict[str, dict[str, _UnitRatings]] = {}
         for rating in self.store.list_ratings():
             if current.get(rating.unit) == rating.shown:

@@ -57,7 +57,7 @@ def read_rating_plan(path: Path) -> RatingPlan:
         )
     table = read_toml(path)
     table.reject_unknown_keys(entry.name for entry in fields(RatingPlan))
-    tasks, population = tuple(map(_parse_task, table.tables("tasks"))), table.read_table("population")
+    tasks, population = tuple(map(_parse_task, table.read_tables("tasks"))), table.read_table("population")
     plan = RatingPlan(
         tasks,
         raters=table.read_integer("raters", 1, least=1),
@@ -86,11 +86,11 @@ def _parse_task(table: TomlTable) -> RatingTask:
     named = table.read_text("level", "ordinal")
     level = next((level for level in LEVELS if level == named), None)
     if level is None:
-        raise table.error("level", f"one of {', '.join(LEVELS)}")
+        raise table.build_error("level", f"one of {', '.join(LEVELS)}")
     keep = table.values.get("keep", [])
     is_steps = isinstance(keep, list) and all(type(step) is int and 1 <= step <= len(steps) for step in keep)
     if keep != "label" and not is_steps:
-        raise table.error("keep", f'"label", or a list of steps from 1 to {len(steps)}')
+        raise table.build_error("keep", f'"label", or a list of steps from 1 to {len(steps)}')
     return RatingTask(
         table.read_text("name"),
         table.read_text("question"),

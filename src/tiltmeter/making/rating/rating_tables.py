@@ -108,7 +108,7 @@ class RatingTables(RowChecksumDatabase):
         ]
         self._db.executemany("INSERT INTO rating_units VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
 
-    def units(self) -> list[RatingUnit]:
+    def list_units(self) -> list[RatingUnit]:
         """Return the units in the order in which they were stored."""
         rows = self._db.execute("SELECT id, texts, label, fitting, part, facts FROM rating_units ORDER BY position")
         return [
@@ -151,7 +151,7 @@ class RatingTables(RowChecksumDatabase):
         query = "SELECT unit, task, rater, step, comment, shown, id FROM ratings WHERE undone_at IS NULL ORDER BY id"
         return [StoredRating(*row) for row in self._db.execute(query)]
 
-    def raters(self) -> list[str]:
+    def list_raters(self) -> list[str]:
         """Return the names of all people who have rated a unit or have a reserved unit."""
         query = "SELECT rater FROM ratings UNION SELECT rater FROM rating_slots ORDER BY 1"
         return [rater for (rater,) in self._db.execute(query)]

@@ -14,7 +14,7 @@ from tiltmeter.forms.bounded_matcher import BoundedMatcher, MatchingLimitError
 from tiltmeter.forms.case_folding import fold_case
 from tiltmeter.making.draft import Draft, RepairFinding
 from tiltmeter.making.repair.repair_resources import RepairResources
-from tiltmeter.making.repair.spacing import without_attached_ending
+from tiltmeter.making.repair.spacing import remove_attached_endings
 from tiltmeter.translators.word_alignment import AlignedPair, Token, tokenize_words
 
 RULE = "agreement"
@@ -49,15 +49,15 @@ class _Occurrence:
 def _check_word(draft: Draft, name: str, context: str, aligned: AlignedPair | None) -> RepairFinding | None:
     word, sentence = draft.texts[name], draft.filled[name]
     at_start = context.startswith(BLANK)
-    free = without_attached_ending(context)
-    if (found := find_blank_text(free, sentence)) is not None:
+    free = remove_attached_endings(context)
+    if (found := find_replacement_of_blank(free, sentence)) is not None:
         if found.text in (word, word.strip(EDGES)) or (at_start and fold_case(found.text) == fold_case(word)):
             return None
         # Letters that are attached to the blank repeat the ending of the word. In this case the word is not changed,
         # because a reviewer must first decide on the context.
         if found.exact and free == context and is_form_of(found.text, word):
             if at_start:
-                found = _Occurrence(_match_case(found.text, word), exact=True)
+                found = _Occurrence(_copy_letter_case(found.text, word), exact=True)
             reason = f"The translation of the sentence with the word filled in has the form {found.text!r}."
             return RepairFinding(draft.item, name, RULE, "changed", reason, word, (found.text,))
     if free == context and word in [token.text for token in tokenize_words(sentence)]:
@@ -79,10 +79,10 @@ def _propose_word(draft: Draft, name: str, found: _Occurrence | None, aligned: A
     return RepairFinding(draft.item, name, RULE, "proposed", reason, word, proposals)
 
 
-def find_blank_text(context: str, sentence: str) -> _Occurrence | None:
+def find_replacement_of_blank(context: str, sentence: str) -> _Occurrence | None:
     """Return the text that replaces the first blank of the context in a sentence; None if the text cannot be found.
 
-    >>> find_blank_text("Die Köchin war BLANK.", "Die Köchin war geduldige.").text
+    >>> find_replacement_of_blank("Die Köchin war BLANK.", "Die Köchin war geduldige.").text
     'geduldige'
     """
     before, after = tokenize_words(context), tokenize_words(sentence)
@@ -133,5 +133,5 @@ def _find_aligned_words(draft: Draft, name: str, sentence: str, aligned: Aligned
     return [sentence[linked[0].start : linked[-1].end]]
 
 
-def _match_case(text: str, model: str) -> str:
+def _copy_letter_case(text: str, model: str) -> str:
     return text[0].upper() + text[1:] if model[:1].isupper() else text[0].lower() + text[1:]

@@ -59,7 +59,7 @@ def align_project(drafts: Iterable[Draft], aligner: Eflomal | None) -> ProjectAl
         for name, sentence in draft.filled.items():
             keys.append((draft.item, name, True))
             pairs.append((draft.fill_source(name), sentence))
-    aligned = list(zip(keys, aligner.align(pairs), strict=True))
+    aligned = list(zip(keys, aligner.align_pairs(pairs), strict=True))
     return ProjectAlignment(
         {(item, name): pair for (item, name, is_filled), pair in aligned if not is_filled},
         {(item, name): pair for (item, name, is_filled), pair in aligned if is_filled},

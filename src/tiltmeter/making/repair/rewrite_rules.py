@@ -23,4 +23,4 @@ def _check_draft(draft: Draft, rewrites: Sequence[RewriteRule]) -> Iterator[Repa
             kind: FindingKind = "changed" if rewrite.sure else "proposed"
             yield RepairFinding(draft.item, name, rewrite.name, kind, rewrite.reason, text, (rewritten,))
             if rewrite.sure:
-                draft = draft.with_text(name, rewritten)
+                draft = draft.replace_translation(name, rewritten)

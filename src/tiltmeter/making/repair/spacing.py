@@ -38,17 +38,17 @@ def _check_text(draft: Draft, name: str, space_before: str) -> Iterator[RepairFi
             text = corrected
     if (attached := _ATTACHED.search(text)) and not _ELIDED.fullmatch(attached[0]):
         reason = f"Letters are attached to the blank ({attached[0]!r}) and would be attached to every candidate word."
-        if (free := without_attached_ending(text)) != text:
+        if (free := remove_attached_endings(text)) != text:
             reason += " If the letters are removed, the candidate words need this ending."
             yield RepairFinding(draft.item, name, "attached-blank", "proposed", reason, text, (free,))
         else:
             yield RepairFinding(draft.item, name, "attached-blank", "open", reason, text)
 
 
-def without_attached_ending(text: str) -> str:
+def remove_attached_endings(text: str) -> str:
     """Return a text without endings that are attached to the blank by an apostrophe or quotation mark.
 
-    >>> without_attached_ending("Komşum BLANK'tı."), without_attached_ending("L'homme est BLANK.")
+    >>> remove_attached_endings("Komşum BLANK'tı."), remove_attached_endings("L'homme est BLANK.")
     ('Komşum BLANK.', "L'homme est BLANK.")
     """
     return _ENDING.sub(BLANK, text)

@@ -31,7 +31,7 @@ def _check_draft(draft: Draft, rules: LanguageRules) -> Iterator[RepairFinding]:
         return
     text, term = draft.texts[context], draft.texts[name]
     plural = _is_plural(draft.source[context], draft.source[name])
-    rewritten, replaced = rewrite_text(text, synonym, plural=plural)
+    rewritten, replaced = replace_synonyms(text, synonym, plural=plural)
     chosen = _find_term(rewritten, synonym, replaced)
     if chosen is None:
         return
@@ -61,19 +61,19 @@ def _is_plural(source: str, term: str) -> bool:
     return span is not None and _PLURAL.match(source, span[1]) is not None
 
 
-def rewrite_text(text: str, synonym: SynonymRule, *, plural: bool) -> tuple[str, dict[str, str]]:
+def replace_synonyms(text: str, synonym: SynonymRule, *, plural: bool) -> tuple[str, dict[str, str]]:
     """Replace synonyms by forms of the rule's term; return the new text, and a mapping from replaced word to form.
 
     >>> forms = {"Rad": "Fahrrad", "Rads": "Fahrrads"}
     >>> bike = SynonymRule("bike", "Fahrrad", forms=forms, plural={"Räder": "Fahrräder"})
-    >>> rewrite_text("Der Wert des Rads ist BLANK.", bike, plural=False)
+    >>> replace_synonyms("Der Wert des Rads ist BLANK.", bike, plural=False)
     ('Der Wert des Fahrrads ist BLANK.', {'Rads': 'Fahrrads'})
     """
     chosen = {**synonym.forms, **synonym.plural} if plural else synonym.forms
     forms = {fold_case(form): written for form, written in chosen.items()}
     replaced: dict[str, str] = {}
 
-    def form_of(match: re.Match[str]) -> str:
+    def get_form(match: re.Match[str]) -> str:
         written = forms[fold_case(match[0])]
         if match[0].isupper():
             written = written.upper()
@@ -87,7 +87,7 @@ def rewrite_text(text: str, synonym: SynonymRule, *, plural: bool) -> tuple[str,
         return text, {}
     longest_first = sorted(chosen, key=len, reverse=True)
     pattern = rf"(?<![\w-])(?:{'|'.join(map(re.escape, longest_first))})(?!\w)"
-    return re.sub(pattern, form_of, text, flags=re.IGNORECASE), replaced
+    return re.sub(pattern, get_form, text, flags=re.IGNORECASE), replaced
 
 
 def _build_context_finding(

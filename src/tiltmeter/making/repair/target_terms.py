@@ -101,7 +101,7 @@ def _find_candidates(
     aligned = resources.alignment.get_alignment(draft, context)
     if aligned is not None and (covered := _find_source_tokens(draft, name, context, aligned)):
         search = _TermSearch(sentence, term, draft.source[name], covered, aligned, usage)
-        candidates += [*search.candidates(both=True), *search.candidates(both=False)]
+        candidates += [*search.find_candidates(both=True), *search.find_candidates(both=False)]
     return sorted(candidates, key=lambda candidate: -candidate.score)
 
 
@@ -129,7 +129,7 @@ class _WordUsage:
     linked: Counter[tuple[str, str]] = field(default_factory=Counter)
     preceded: Counter[tuple[str, str, str]] = field(default_factory=Counter)
 
-    def share(self, term: str, word: str) -> float:
+    def compute_share(self, term: str, word: str) -> float:
         """Return the share of the occurrences of `word` in which it translates `term`; reduced for rare words."""
         return self.linked[fold_case(term), fold_case(word)] / (self.words[fold_case(word)] + 1)
 
@@ -181,14 +181,14 @@ class _TermSearch:
     aligned: AlignedPair
     usage: _WordUsage
 
-    def candidates(self, *, both: bool) -> Iterator[_Candidate]:
+    def find_candidates(self, *, both: bool) -> Iterator[_Candidate]:
         """Yield the sequences of words that are aligned with the source term; with `both`, in both directions."""
         target = self.aligned.target
         linked = {
             place for place in self.aligned.find_linked_words(self.covered, both=both) if target[place].text != BLANK
         }
-        for run in self._split_runs(sorted(linked)):
-            run = self._trim_run(run)
+        for run in self._split_into_word_runs(sorted(linked)):
+            run = self._trim_word_run(run)
             start, end = self._extend_to_hyphens(run[0], run[-1])
             text = self.sentence[start:end]
             coverage = self._compute_coverage(run)
@@ -202,7 +202,7 @@ class _TermSearch:
                 phrase = self.sentence[target[run[0] - 1].start : end]
                 yield _Candidate(phrase, score, aligned=True, both=both, whole=coverage == 1)
 
-    def _split_runs(self, places: Sequence[int]) -> Iterator[list[int]]:
+    def _split_into_word_runs(self, places: Sequence[int]) -> Iterator[list[int]]:
         """Split the indexes of words into sequences of neighbours with only spaces or hyphens between them."""
         run: list[int] = []
         for place in places:
@@ -217,14 +217,14 @@ class _TermSearch:
         return self.sentence[self.aligned.target[place].end : self.aligned.target[place + 1].start]
 
     def _get_term_share(self, place: int) -> float:
-        return self.usage.share(self.source_term, self.aligned.target[place].text)
+        return self.usage.compute_share(self.source_term, self.aligned.target[place].text)
 
     def _compute_coverage(self, run: Sequence[int]) -> float:
         """Return the share of the source term's tokens that are linked with the sequence `run` in either direction."""
         links = self.aligned.forward | self.aligned.reverse
         return len({source for source, place in links if place in run and source in self.covered}) / len(self.covered)
 
-    def _trim_run(self, run: list[int]) -> list[int]:
+    def _trim_word_run(self, run: list[int]) -> list[int]:
         """Remove words at both ends of the sequence `run` that rarely translate the term, such as articles."""
         least = max(map(self._get_term_share, run)) / _TRIMMED
         while len(run) > 1 and self._get_term_share(run[0]) < least:

@@ -14,13 +14,13 @@ from dataclasses import replace
 from tiltmeter.errors import UsageError
 from tiltmeter.making.project import Project
 from tiltmeter.making.project_store import ProjectItem
-from tiltmeter.making.review.review_decisions import build_review_item, find_unsettled, make_decision
+from tiltmeter.making.review.review_decisions import build_review_item, find_unsettled_problems, make_decision
 from tiltmeter.making.review.review_outcomes import (
     apply_changed_rule,
     apply_outcome,
     compute_outcome,
     find_reviewer_name,
-    get_rule,
+    get_review_rule,
     record_decision,
     select_current_decisions,
 )
@@ -52,7 +52,7 @@ class Review:
 
     def __init__(self, project: Project, *, held: float = HELD, clock: Callable[[], float] = time.time) -> None:
         self.project = project
-        self.rule = get_rule(project)
+        self.rule = get_review_rule(project)
         self._store = project.store
         self._held = held
         self._clock = clock
@@ -68,9 +68,9 @@ class Review:
         with self._store.begin_transaction():
             self._store.add_reviewer(name.strip())
 
-    def guidelines(self) -> str:
+    def read_guidelines(self) -> str:
         """Return the text of the guidelines for reviewers; an empty text if the project has no guidelines."""
-        return self.project.guidelines()
+        return self.project.read_guidelines()
 
     # Methods for the queue of items
 
@@ -83,10 +83,10 @@ class Review:
                 entry.part,
                 entry.subject,
                 entry.state,
-                tuple(dict.fromkeys(problem.reason for problem in self._queue.problems(entry.item))),
+                tuple(dict.fromkeys(problem.reason for problem in self._queue.get_problems(entry.item))),
                 entry.decisions,
             )
-            for entry in self._queue.entries()
+            for entry in self._queue.list_items()
             if state in (None, entry.state)
         ]
 
@@ -98,17 +98,17 @@ class Review:
         name = self._find_reviewer(reviewer)
         # The transaction is not synced to disk, because losing a reservation in a power failure does no harm.
         with self._begin_transaction(synced=False):
-            item = self._queue.take(name, self._clock(), self._held, skip)
+            item = self._queue.take_next_item(name, self._clock(), self._held, skip)
             return self._build_view(self._get_reviewable_item(item), name) if item else None
 
-    def show(self, item: str, reviewer: str) -> ReviewItem:
+    def show_item(self, item: str, reviewer: str) -> ReviewItem:
         """Return an item as a reviewer sees it, but do not reserve the item."""
         self._queue.refresh()
         return self._build_view(self._get_reviewable_item(item), self._find_reviewer(reviewer))
 
     # Methods for decisions
 
-    def decide(
+    def decide_on_item(
         self,
         reviewer: str,
         item: str,
@@ -134,29 +134,29 @@ class Review:
         """
         name = self._find_reviewer(reviewer)
         with self._begin_transaction():
-            entry, problems = self._get_reviewable_item(item), self._queue.problems(item)
+            entry, problems = self._get_reviewable_item(item), self._queue.get_problems(item)
             decision = make_decision(
                 self.project, entry, name, verdict, texts or {}, proposals or {}, accepted or {}, shown, problems
             )
             return self._store_decision(replace(decision, comment=comment.strip(), via=via), known)
 
-    def check(self, reviewer: str, item: str, texts: Mapping[str, str]) -> list[ReviewProblem]:
+    def check_texts(self, reviewer: str, item: str, texts: Mapping[str, str]) -> list[ReviewProblem]:
         """Return the problems that an item would have with the new `texts`: errors, and warnings that need a reason.
 
         Raise a UsageError if a text is empty or has a wrong number of blanks, or if its field is unknown.
         """
-        view = self.show(item, reviewer)
+        view = self.show_item(item, reviewer)
         validate_texts(view, texts)
-        return self.find_unsettled(view, texts)
+        return self.find_unsettled_problems(view, texts)
 
-    def find_unsettled(self, view: ReviewItem, texts: Mapping[str, str]) -> list[ReviewProblem]:
+    def find_unsettled_problems(self, view: ReviewItem, texts: Mapping[str, str]) -> list[ReviewProblem]:
         """Return the validation problems that an item would have if `texts` replaced its texts.
 
         Warnings that were accepted before the review are left out.
         """
-        return find_unsettled(self.project, view, {**view.texts, **texts}, self._queue.problems(view.item))
+        return find_unsettled_problems(self.project, view, {**view.texts, **texts}, self._queue.get_problems(view.item))
 
-    def undo(self, reviewer: str, item: str | None = None) -> ReviewDecision:
+    def undo_decision(self, reviewer: str, item: str | None = None) -> ReviewDecision:
         """Withdraw and return the reviewer's last decision on an item; without `item`, the last one on any item."""
         name = self._find_reviewer(reviewer)
         with self._begin_transaction():
@@ -168,22 +168,22 @@ class Review:
             self._queue.update_item(decision.item)
         return decision
 
-    def others(self, item: str, reviewer: str) -> list[ReviewDecision]:
+    def reveal_other_decisions(self, item: str, reviewer: str) -> list[ReviewDecision]:
         """Return the decisions of other reviewers on an item, and record that `reviewer` has seen these decisions.
 
         Raise a UsageError if `reviewer` has not decided on the item.
         """
         name, entry = self._find_reviewer(reviewer), self._get_reviewable_item(item)
         with self._store.begin_transaction():
-            known = select_current_decisions(self.project, entry, self._store.decisions(item))
+            known = select_current_decisions(self.project, entry, self._store.list_decisions(item))
             if all(decision.reviewer != name for decision in known):
                 raise UsageError(f"{name} has not decided on {item}; decide first to see the decisions of others.")
-            self._store.reveal(item, name)
+            self._store.record_reveal(item, name)
         return [decision for decision in known if decision.reviewer != name]
 
     # Methods for the adjudication of conflicts, and for the progress
 
-    def reveal(self, item: str, reviewer: str) -> None:
+    def record_reveal(self, item: str, reviewer: str) -> None:
         """Record that a reviewer has seen all decisions on an item.
 
         The reviewer's later decisions on the item do not count as independent.
@@ -191,30 +191,30 @@ class Review:
         name = self._find_reviewer(reviewer)
         if not self._store.is_revealed(item, name):
             with self._store.begin_transaction():
-                self._store.reveal(item, name)
+                self._store.record_reveal(item, name)
 
-    def reveal_all(self, reviewer: str) -> None:
+    def record_reveal_of_all(self, reviewer: str) -> None:
         """Record that a reviewer has seen all decisions on all items, for example by downloading the project."""
         with self._store.begin_transaction():
-            self._store.reveal_all(find_reviewer_name(self.project, reviewer))
+            self._store.record_reveal_of_all(find_reviewer_name(self.project, reviewer))
 
-    def conflicts(self) -> list[ReviewConflict]:
+    def list_conflicts(self) -> list[ReviewConflict]:
         """Return the items on which reviewers disagree, with all decisions on these items."""
         return [self.get_conflict(item) for item in self.list_conflict_items()]
 
     def list_conflict_items(self) -> list[str]:
         """Return the ids of the items on which reviewers disagree."""
         self._queue.refresh()
-        return [entry.item for entry in self._queue.entries() if entry.state == "conflict"]
+        return [entry.item for entry in self._queue.list_items() if entry.state == "conflict"]
 
     def get_conflict(self, item: str) -> ReviewConflict:
         """Return an item with all decisions on it, whether or not the decisions agree."""
         self._queue.refresh()
         entry = self._get_reviewable_item(item)
-        known = select_current_decisions(self.project, entry, self._store.decisions(item))
+        known = select_current_decisions(self.project, entry, self._store.list_decisions(item))
         return ReviewConflict(self._build_view(entry, ""), tuple(known))
 
-    def adjudicate(
+    def settle_conflict(
         self,
         by: str,
         item: str,
@@ -252,17 +252,17 @@ class Review:
                 raise UsageError(
                     "An adjudication needs a verdict, or the name of a reviewer whose decision is adopted."
                 )
-            problems = self._queue.problems(item)
+            problems = self._queue.get_problems(item)
             decision = make_decision(
                 self.project, entry, name, verdict, texts or {}, {}, accepted or {}, None, problems
             )
             return self._store_decision(replace(decision, comment=comment.strip(), via=via, adjudicates=True))
 
-    def progress(self) -> ReviewProgress:
+    def count_states(self) -> ReviewProgress:
         """Return the number of items in each state, and the numbers of decided and remaining items of each reviewer."""
         self._queue.refresh()
         states: dict[ReviewState, int] = {"open": 0, "agreed": 0, "conflict": 0, "adjudicated": 0}
-        for entry in self._queue.entries():
+        for entry in self._queue.list_items():
             states[entry.state] += 1
         names = self._store.list_reviewer_names()
         return ReviewProgress(
@@ -275,7 +275,7 @@ class Review:
         self._queue.refresh()
         return self._queue.count_decided(name), self._queue.count_remaining(name)
 
-    def before(self, reviewer: str, item: str) -> ReviewDecision | None:
+    def find_previous_decision(self, reviewer: str, item: str) -> ReviewDecision | None:
         """Return the decision that the reviewer made before deciding on this item.
 
         If the reviewer has not decided on this item, return the reviewer's last decision.
@@ -292,7 +292,7 @@ class Review:
 
     # Methods for questions of reviewers
 
-    def ask(self, reviewer: str, item: str, question: str) -> None:
+    def ask_question(self, reviewer: str, item: str, question: str) -> None:
         """Store a reviewer's question about an item. The item is skipped for this reviewer until somebody answers."""
         name, question = self._find_reviewer(reviewer), question.strip()
         if not question:
@@ -301,21 +301,21 @@ class Review:
             self._get_reviewable_item(item)
             is_repeated = any(
                 (asked.item, asked.reviewer, asked.question) == (item, name, question)
-                for asked in self._store.questions()
+                for asked in self._store.list_questions()
             )
             if not is_repeated:
                 self._store.add_question(item, name, question)
             self._store.free_slots(item, name)
 
-    def questions(self) -> list[ReviewQuestion]:
+    def list_unanswered_questions(self) -> list[ReviewQuestion]:
         """Return the unanswered questions, oldest first."""
-        return self._store.questions()
+        return self._store.list_questions()
 
     def get_view(self, item: str) -> ReviewItem:
         """Return an item with its texts and problems, but without the decisions and questions of any reviewer."""
         return self._build_view(self._get_reviewable_item(item), "")
 
-    def answer(self, by: str, number: int, answer: str) -> ReviewQuestion:
+    def answer_question(self, by: str, number: int, answer: str) -> ReviewQuestion:
         """Store the answer to the question with the id `number`, and return the question.
 
         The item is no longer skipped for the reviewer who asked, and is shown with the answer.
@@ -323,7 +323,7 @@ class Review:
         if not answer.strip():
             raise UsageError("The answer is empty; write a text.")
         with self._begin_transaction():
-            asked = next((one for one in self._store.questions() if one.number == number), None)
+            asked = next((one for one in self._store.list_questions() if one.number == number), None)
             if asked is None:
                 raise UsageError(f"The question {number} does not exist or has been answered.")
             self._store.answer_question(number, answer.strip(), by.strip())
@@ -340,12 +340,12 @@ class Review:
                 yield
         except BaseException:
             # The queue may contain changes that were rolled back, so all items are compared with the database again.
-            self._queue.invalidate()
+            self._queue.require_full_refresh()
             raise
 
     def _store_decision(self, decision: ReviewDecision, known: int | None = None) -> ReviewOutcome:
         outcome = record_decision(self.project, decision, known)
-        self._queue.free(decision.item, decision.reviewer)
+        self._queue.free_reservation(decision.item, decision.reviewer)
         self._queue.update_item(decision.item)
         return outcome
 
@@ -360,7 +360,7 @@ class Review:
         raise NotAReviewerError(f"{name!r} is not a reviewer of this project; add the name with --add-reviewer.")
 
     def _get_reviewable_item(self, item: str) -> ProjectItem:
-        entry = self._store.item(item)
+        entry = self._store.get_item(item)
         if entry.stage == "source":
             raise UsageError(f"The item {item} is not translated yet; run `tiltmeter make translate` first.")
         if entry.dropped_in not in (None, "review"):
@@ -368,4 +368,4 @@ class Review:
         return entry
 
     def _build_view(self, entry: ProjectItem, reviewer: str) -> ReviewItem:
-        return build_review_item(self.project, entry, reviewer, self._queue.problems(entry.id))
+        return build_review_item(self.project, entry, reviewer, self._queue.get_problems(entry.id))

@@ -7,7 +7,7 @@ from tiltmeter.forms import get_item_form
 from tiltmeter.making.open_problems import OpenProblem, examine_texts
 from tiltmeter.making.project import Project
 from tiltmeter.making.project_store import ProjectItem
-from tiltmeter.making.review.review_outcomes import compute_shown_id, get_unreviewed_texts
+from tiltmeter.making.review.review_outcomes import compute_content_digest, get_unreviewed_texts
 from tiltmeter.making.review.review_rule import VERDICTS, ReviewDecision, ReviewVerdict
 from tiltmeter.making.review.review_views import ReviewItem, ReviewProblem, get_proposal_text, validate_texts
 
@@ -20,7 +20,7 @@ def build_review_item(
     item = project.get_source_item(entry)
     wanted = project.maker.list_texts_to_translate(item)
     source = {text.field: text.text for text in wanted if text.role != "filled"}
-    own = [decision for decision in project.store.decisions(entry.id) if decision.reviewer == reviewer]
+    own = [decision for decision in project.store.list_decisions(entry.id) if decision.reviewer == reviewer]
     return ReviewItem(
         item=entry.id,
         part=entry.part,
@@ -28,9 +28,9 @@ def build_review_item(
         source=source,
         texts={field: texts.get(field, "") for field in source},
         problems=tuple(_list_shown_problems(project, entry, texts, problems)),
-        shown=compute_shown_id(entry, texts),
+        shown=compute_content_digest(entry, texts),
         decided=own[-1] if own else None,
-        questions=tuple(asked for asked in project.store.questions(entry.id) if asked.reviewer == reviewer),
+        questions=tuple(asked for asked in project.store.list_questions(entry.id) if asked.reviewer == reviewer),
         names=get_item_form(item).text_names(item),
     )
 
@@ -39,10 +39,10 @@ def _list_shown_problems(
     project: Project, entry: ProjectItem, texts: dict[str, str], open_problems: Sequence[OpenProblem]
 ) -> list[ReviewProblem]:
     """Return the problems that an item had before the review, including those that reviewers have settled since."""
-    applied = project.store.get_applied(entry.id)
+    applied = project.store.get_applied_outcome(entry.id)
     settled = set(applied.findings) if applied else set()
     problems = []
-    for stored in project.store.findings(entry.id, ("proposed", "open")):
+    for stored in project.store.list_findings(entry.id, ("proposed", "open")):
         if stored.closed_by is None or stored.number in settled:
             finding = stored.finding
             problems.append(ReviewProblem(finding.rule, finding.kind, finding.field, finding.reason, finding.proposals))
@@ -53,7 +53,7 @@ def _list_shown_problems(
 
 def _find_accepted_codes(project: Project, item: str) -> set[str]:
     """Return the codes of validation findings that were accepted before the review."""
-    applied = project.store.get_applied(item)
+    applied = project.store.get_applied_outcome(item)
     return {code for _, code in project.store.list_accepted_problems(item)} - set(applied.accepted if applied else ())
 
 
@@ -100,12 +100,12 @@ def make_decision(
         raise UsageError(f"The texts of {item} were changed; use the verdict `edit` instead of `accept`.")
     validate_texts(view, changes)
     result = {**view.texts, **changes}
-    _reject_invalid(project, view, result, accepted, problems)
+    _reject_invalid_texts(project, view, result, accepted, problems)
     final: ReviewVerdict = "accept" if result == view.texts else "edit"
     return ReviewDecision(item, reviewer, final, result, dict(accepted), shown=view.shown)
 
 
-def find_unsettled(
+def find_unsettled_problems(
     project: Project, view: ReviewItem, texts: Mapping[str, str], problems: Sequence[OpenProblem]
 ) -> list[ReviewProblem]:
     """Return the validation problems that an item would have with the texts `texts`.
@@ -113,14 +113,14 @@ def find_unsettled(
     Warnings that were accepted before the review are left out. Warnings that other reviewers accepted are included,
     because reviewers decide independently.
     """
-    unsettled = _validate_texts(project, project.store.item(view.item), texts)
+    unsettled = _validate_texts(project, project.store.get_item(view.item), texts)
     if texts == view.texts:
         unsettled += _find_duplicates(problems)
     settled = _find_accepted_codes(project, view.item)
     return [problem for problem in unsettled if problem.kind == "error" or problem.reason not in settled]
 
 
-def _reject_invalid(
+def _reject_invalid_texts(
     project: Project,
     view: ReviewItem,
     texts: dict[str, str],
@@ -128,7 +128,7 @@ def _reject_invalid(
     problems: Sequence[OpenProblem],
 ) -> None:
     """Raise a UsageError if an item with these texts is invalid or has warnings that are not accepted with a reason."""
-    unsettled = find_unsettled(project, view, texts, problems)
+    unsettled = find_unsettled_problems(project, view, texts, problems)
     if errors := [problem for problem in unsettled if problem.kind == "error"]:
         raise UsageError(f"The item {view.item} would be invalid: {errors[0].message}. Edit or drop the item.")
     if warnings := [problem for problem in unsettled if problem.reason not in accepted]:

@@ -18,7 +18,7 @@ REVIEW = "the review"
 _RULE = "review rule"
 
 
-def get_rule(project: Project) -> ReviewRule:
+def get_review_rule(project: Project) -> ReviewRule:
     """Return the review rule of a project: how many reviewers decide on an item, and how many of them must agree."""
     return ReviewRule(project.settings.agreeing, project.settings.reviewers_per_item)
 
@@ -31,22 +31,22 @@ def find_reviewer_name(project: Project, name: str) -> str:
 
 def apply_changed_rule(project: Project) -> None:
     """If the review rule in `project.toml` has changed, compute and apply the outcomes of all items again."""
-    rule = str(get_rule(project))
-    if project.store.get_remembered().get(_RULE) == rule:
+    rule = str(get_review_rule(project))
+    if project.store.get_stored_values().get(_RULE) == rule:
         return
     with project.store.begin_transaction():
         for item in project.store.list_decided_items():
             apply_outcome(project, item)
-        project.store.remember({_RULE: rule})
+        project.store.store_values({_RULE: rule})
 
 
 def get_unreviewed_texts(project: Project, item: str) -> dict[str, str]:
     """Return the texts of an item from before the review changed them; all reviewers see these texts."""
-    applied = project.store.get_applied(item)
-    return applied.texts if applied else project.store.texts("text", item).get(item, {})
+    applied = project.store.get_applied_outcome(item)
+    return applied.texts if applied else project.store.list_texts("text", item).get(item, {})
 
 
-def compute_shown_id(entry: ProjectItem, texts: dict[str, str]) -> str:
+def compute_content_digest(entry: ProjectItem, texts: dict[str, str]) -> str:
     """Return a digest of an item's source and texts, to detect whether they have changed since a reviewer saw them."""
     content = json.dumps([entry.source, texts], ensure_ascii=False, sort_keys=True)
     return hashlib.sha256(content.encode()).hexdigest()[:16]
@@ -54,7 +54,7 @@ def compute_shown_id(entry: ProjectItem, texts: dict[str, str]) -> str:
 
 def compute_outcome(project: Project, entry: ProjectItem, decisions: Iterable[ReviewDecision]) -> ReviewOutcome:
     """Return the outcome of the decisions on an item; ignore decisions that were made before its texts changed."""
-    return settle_decisions(select_current_decisions(project, entry, decisions), get_rule(project))
+    return settle_decisions(select_current_decisions(project, entry, decisions), get_review_rule(project))
 
 
 def select_current_decisions(
@@ -62,14 +62,14 @@ def select_current_decisions(
 ) -> list[ReviewDecision]:
     """Return the decisions on the current texts of an item; changes that the review itself has made do not count."""
     known = list(decisions)
-    return select_current(entry, get_unreviewed_texts(project, entry.id), known) if known else []
+    return select_decisions_on(entry, get_unreviewed_texts(project, entry.id), known) if known else []
 
 
-def select_current(
+def select_decisions_on(
     entry: ProjectItem, texts: dict[str, str], decisions: Iterable[ReviewDecision]
 ) -> list[ReviewDecision]:
     """Return the decisions whose reviewers saw `texts`, which are the texts of the item before the review."""
-    current = compute_shown_id(entry, texts)
+    current = compute_content_digest(entry, texts)
     return [decision for decision in decisions if decision.shown == current]
 
 
@@ -85,16 +85,16 @@ def record_decision(project: Project, decision: ReviewDecision, known: int | Non
 
 def apply_outcome(project: Project, item: str) -> ReviewOutcome:
     """Apply the outcome of the decisions on an item, if it is not already applied; return the outcome."""
-    entry = project.store.item(item)
-    outcome = compute_outcome(project, entry, project.store.decisions(item))
-    applied = project.store.get_applied(item)
+    entry = project.store.get_item(item)
+    outcome = compute_outcome(project, entry, project.store.list_decisions(item))
+    applied = project.store.get_applied_outcome(item)
     key = _compute_outcome_id(outcome)
     if (applied.outcome if applied else "") == key:
         return outcome
     if applied:
-        _revert_outcome(project, entry, applied)
+        _undo_outcome(project, entry, applied)
     if outcome.settled_by:
-        _write_outcome(project, project.store.item(item), outcome, key)
+        _write_outcome(project, project.store.get_item(item), outcome, key)
     return outcome
 
 
@@ -104,11 +104,11 @@ def _compute_outcome_id(outcome: ReviewOutcome) -> str:
         return ""
     first = outcome.settled_by[0]
     names = [decision.reviewer for decision in outcome.settled_by]
-    content = [first.verdict == "drop", dict(first.texts), names, sorted(_collect_accepted(outcome).items())]
+    content = [first.verdict == "drop", dict(first.texts), names, sorted(_collect_accepted_findings(outcome).items())]
     return json.dumps(content, ensure_ascii=False, sort_keys=True)
 
 
-def _collect_accepted(outcome: ReviewOutcome) -> dict[str, tuple[str, str]]:
+def _collect_accepted_findings(outcome: ReviewOutcome) -> dict[str, tuple[str, str]]:
     """Return, by code of validation finding, the first person who accepted the finding, and the reason."""
     accepted: dict[str, tuple[str, str]] = {}
     for decision in outcome.settled_by:
@@ -119,33 +119,35 @@ def _collect_accepted(outcome: ReviewOutcome) -> dict[str, tuple[str, str]]:
 
 def _write_outcome(project: Project, entry: ProjectItem, outcome: ReviewOutcome, key: str) -> None:
     store, first = project.store, outcome.settled_by[0]
-    before = store.texts("text", entry.id).get(entry.id, {})
+    before = store.list_texts("text", entry.id).get(entry.id, {})
     names = ", ".join(decision.reviewer for decision in outcome.settled_by)
     why = "; ".join(dict.fromkeys(filter(None, (decision.comment for decision in outcome.settled_by))))
     if first.verdict == "drop":
-        store.set_applied(entry.id, AppliedOutcome(key, entry.stage, before, [], []))
-        store.drop(entry.id, step="review", by=names, why=why or "reviewers dropped it")
+        store.set_applied_outcome(entry.id, AppliedOutcome(key, entry.stage, before, [], []))
+        store.drop_item(entry.id, step="review", by=names, why=why or "reviewers dropped it")
         return
     for field, text in first.texts.items():
         store.set_text(entry.id, "text", field, text, step="review", by=names, why=why or outcome.state)
-    is_open = [stored.number for stored in store.findings(entry.id, ("proposed", "open")) if stored.closed_by is None]
+    is_open = [
+        stored.number for stored in store.list_findings(entry.id, ("proposed", "open")) if stored.closed_by is None
+    ]
     store.close_findings(entry.id, by=names, why=why or outcome.state)
-    accepted = _collect_accepted(outcome)
+    accepted = _collect_accepted_findings(outcome)
     known = {code for _, code in store.list_accepted_problems(entry.id)}
     for code, (by, reason) in accepted.items():
         if code not in known:
             store.accept_problem(entry.id, code, by=by, why=reason)
     store.set_stage(entry.id, "reviewed")
     added = [code for code in accepted if code not in known]
-    store.set_applied(entry.id, AppliedOutcome(key, entry.stage, before, is_open, added))
+    store.set_applied_outcome(entry.id, AppliedOutcome(key, entry.stage, before, is_open, added))
 
 
-def _revert_outcome(project: Project, entry: ProjectItem, applied: AppliedOutcome) -> None:
+def _undo_outcome(project: Project, entry: ProjectItem, applied: AppliedOutcome) -> None:
     store, why = project.store, "the decisions changed"
     if entry.dropped is not None:
-        store.restore(entry.id, step="review", by=REVIEW, why=why)
+        store.restore_item(entry.id, step="review", by=REVIEW, why=why)
     for field, text in applied.texts.items():
         store.set_text(entry.id, "text", field, text, step="review", by=REVIEW, why=why)
-    store.reopen(entry.id, applied.findings, applied.accepted)
+    store.reopen_findings(entry.id, applied.findings, applied.accepted)
     store.set_stage(entry.id, "repaired" if applied.stage == "repaired" else "translated")
-    store.set_applied(entry.id, None)
+    store.set_applied_outcome(entry.id, None)

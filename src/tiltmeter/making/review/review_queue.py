@@ -12,7 +12,7 @@ from tiltmeter.making.draft import group_by_item
 from tiltmeter.making.open_problems import OpenProblem, assemble_items
 from tiltmeter.making.project import Project
 from tiltmeter.making.project_store import ProjectItem
-from tiltmeter.making.review.review_outcomes import get_unreviewed_texts, select_current
+from tiltmeter.making.review.review_outcomes import get_unreviewed_texts, select_decisions_on
 from tiltmeter.making.review.review_rule import ReviewDecision, ReviewRule, ReviewState, settle_decisions
 from tiltmeter.making.review.stored_problems import format_key, load_problems, store_problems
 
@@ -75,7 +75,7 @@ class ReviewQueue:
 
     def refresh(self) -> None:
         """Update the queue if the database was changed in another way than through this queue."""
-        stamp = self._store.stamp()
+        stamp = self._store.get_change_stamp()
         if stamp == self._stamp:
             return
         keys = self._store.read_item_keys()
@@ -87,16 +87,16 @@ class ReviewQueue:
                 item: before[item] if item in before else QueuedItem(item, part, subject)
                 for item, (part, subject, _) in keys.items()
             },
-            asked=self._store.list_unanswered(),
+            asked=self._store.list_unanswered_questions(),
         )
         for item, slot, reviewer, expires in self._store.list_slots():
             self._known.slots.setdefault(item, {})[slot] = _Reservation(reviewer, expires)
-        self._read(stale, {item: keys[item][2] for item in stale}, examined)
+        self._update_entries(stale, {item: keys[item][2] for item in stale}, examined)
         for entry in self._known.items.values():
-            self._add(entry)
+            self._add_to_indexes(entry)
         self._stamp = stamp
 
-    def invalidate(self) -> None:
+    def require_full_refresh(self) -> None:
         """Make the next call of `refresh` compare all items with the database."""
         self._stamp = None
 
@@ -107,12 +107,12 @@ class ReviewQueue:
             # The next refresh adds the item to the queue or removes it.
             return
         entry = self._known.items[item]
-        self._remove(entry)
-        self._read([item], keys, ())
-        self._add(entry)
-        self._stamp = self._store.stamp()
+        self._remove_from_indexes(entry)
+        self._update_entries([item], keys, ())
+        self._add_to_indexes(entry)
+        self._stamp = self._store.get_change_stamp()
 
-    def _add(self, entry: QueuedItem) -> None:
+    def _add_to_indexes(self, entry: QueuedItem) -> None:
         """Add an item to the indexes `decided` and `incomplete` of the queue."""
         for name in entry.deciders:
             self._known.decided.setdefault(name, set()).add(entry.item)
@@ -120,7 +120,7 @@ class ReviewQueue:
         if self._is_queued(entry) and not is_settled and len(entry.deciders) < self._rule.reviewers:
             self._known.incomplete.add(entry.item)
 
-    def _remove(self, entry: QueuedItem) -> None:
+    def _remove_from_indexes(self, entry: QueuedItem) -> None:
         self._known.incomplete.discard(entry.item)
         for name in entry.deciders:
             self._known.decided[name].discard(entry.item)
@@ -128,11 +128,11 @@ class ReviewQueue:
     def _is_queued(self, entry: QueuedItem) -> bool:
         return bool(self._project.settings.review == "all" or entry.deciders or entry.item in self._problems)
 
-    def entries(self) -> Iterator[QueuedItem]:
+    def list_items(self) -> Iterator[QueuedItem]:
         """Return the items with a decision or an open problem; if the setting `review` is "all", return all items."""
         return filter(self._is_queued, self._known.items.values())
 
-    def problems(self, item: str) -> list[OpenProblem]:
+    def get_problems(self, item: str) -> list[OpenProblem]:
         """Return the open problems of an item."""
         return self._problems.get(item, [])
 
@@ -144,7 +144,7 @@ class ReviewQueue:
         """Return the number of items that a reviewer can still decide on, including items with an open question."""
         return len(self._known.incomplete - self._known.decided.get(reviewer, set()))
 
-    def take(self, reviewer: str, now: float, held: float, skip: Collection[str]) -> str | None:
+    def take_next_item(self, reviewer: str, now: float, held: float, skip: Collection[str]) -> str | None:
         """Return the id of the next item for a reviewer, and reserve the item; None if there is no item left.
 
         Items that are already reserved for the reviewer come first. The full number of reviewers decides on each item,
@@ -159,7 +159,7 @@ class ReviewQueue:
                     slots = known.slots.get(item, {}).values()
                     others = sum(one.expires > now and one.reviewer != reviewer for one in slots)
                     if len(entry.deciders) + others < self._rule.reviewers:
-                        self._reserve(item, reviewer, now, now + held)
+                        self._reserve_item(item, reviewer, now, now + held)
                         return item
         return None
 
@@ -167,7 +167,7 @@ class ReviewQueue:
     def _is_reserved(slots: Mapping[int, _Reservation], reviewer: str, now: float) -> bool:
         return any(held.reviewer == reviewer and held.expires > now for held in slots.values())
 
-    def _reserve(self, item: str, reviewer: str, now: float, expires: float) -> None:
+    def _reserve_item(self, item: str, reviewer: str, now: float, expires: float) -> None:
         others = {
             slot: held
             for slot, held in self._known.slots.get(item, {}).items()
@@ -177,14 +177,14 @@ class ReviewQueue:
         self._store.free_slots(item, reviewer)
         self._store.take_slot(item, slot, reviewer, expires)
         self._known.slots[item] = {**others, slot: _Reservation(reviewer, expires)}
-        self._stamp = self._store.stamp()
+        self._stamp = self._store.get_change_stamp()
 
-    def free(self, item: str, reviewer: str) -> None:
+    def free_reservation(self, item: str, reviewer: str) -> None:
         """Delete a reviewer's reservation of an item."""
         self._store.free_slots(item, reviewer)
         slots = self._known.slots.get(item, {})
         self._known.slots[item] = {slot: held for slot, held in slots.items() if held.reviewer != reviewer}
-        self._stamp = self._store.stamp()
+        self._stamp = self._store.get_change_stamp()
 
     def _find_problems(self, keys: Mapping[str, _Key]) -> Collection[str]:
         """Load the open problems of all items from the cache, or compute them again if many items have changed.
@@ -198,7 +198,8 @@ class ReviewQueue:
         cached = load_problems(self._store)
         unchanged = {item for item, (key, _) in cached.items() if item in keys and key == format_key(keys[item])}
         changed = keys.keys() - unchanged - self._store.list_decided_items().keys()
-        # A few changed items are read one by one later. The problems of items with decisions are not computed again.
+        # If only a few items changed, their problems are computed one by one below; otherwise those of all items are
+        # computed at once. The problems of items that already have a decision are not computed again.
         if len(changed) <= _MANY:
             problems = {item: own for item, (_, own) in cached.items() if own}
         else:
@@ -209,10 +210,10 @@ class ReviewQueue:
         self._steps, self._problems, self._known = steps, problems, _QueueState()
         return unchanged
 
-    def _read(self, items: list[str], keys: Mapping[str, _Key], examined: Collection[str]) -> None:
-        for entry, texts, decisions in self._load(items):
+    def _update_entries(self, items: list[str], keys: Mapping[str, _Key], examined: Collection[str]) -> None:
+        for entry, texts, decisions in self._load_items(items):
             known = self._known.items[entry.id]
-            current = select_current(entry, texts, decisions) if decisions else []
+            current = select_decisions_on(entry, texts, decisions) if decisions else []
             known.state = settle_decisions(current, self._rule).state
             known.deciders = tuple(dict.fromkeys(decision.reviewer for decision in current))
             known.decisions = len(current)
@@ -225,7 +226,7 @@ class ReviewQueue:
                 if problems:
                     self._problems[entry.id] = list(dict.fromkeys(problems))
 
-    def _load(self, items: list[str]) -> Iterator[tuple[ProjectItem, dict[str, str], list[ReviewDecision]]]:
+    def _load_items(self, items: list[str]) -> Iterator[tuple[ProjectItem, dict[str, str], list[ReviewDecision]]]:
         """Yield each item with its texts from before the review and its decisions.
 
         For an item without decisions, the texts may be empty, because they are not needed.
@@ -233,11 +234,11 @@ class ReviewQueue:
         store = self._store
         if len(items) <= _MANY:
             for item in items:
-                decisions = list(store.decisions(item))
-                yield store.item(item), get_unreviewed_texts(self._project, item) if decisions else {}, decisions
+                decisions = list(store.list_decisions(item))
+                yield store.get_item(item), get_unreviewed_texts(self._project, item) if decisions else {}, decisions
             return
-        by_item = group_by_item(store.decisions())
-        wanted, texts, applied = set(items), store.texts("text") if by_item else {}, store.list_applied_texts()
-        for entry in store.items(dropped=None):
+        by_item = group_by_item(store.list_decisions())
+        wanted, texts, applied = set(items), store.list_texts("text") if by_item else {}, store.list_applied_texts()
+        for entry in store.list_items(dropped=None):
             if entry.id in wanted:
                 yield entry, applied.get(entry.id) or texts.get(entry.id, {}), by_item.get(entry.id, [])

@@ -9,7 +9,7 @@ from typing import Any
 from tiltmeter.making.project import Project
 from tiltmeter.making.reliability import Agreement, compute_cohen_kappa, compute_krippendorff_alpha
 from tiltmeter.making.review.review import Review
-from tiltmeter.making.review.review_outcomes import get_rule
+from tiltmeter.making.review.review_outcomes import get_review_rule
 from tiltmeter.making.review.review_rule import ReviewDecision, ReviewRule
 from tiltmeter.making.review.review_views import ReviewProgress
 
@@ -58,7 +58,7 @@ class ReviewSummary:
             "agreement": self.agreement.to_json(),
         }
 
-    def lines(self) -> list[str]:
+    def format_lines(self) -> list[str]:
         """Return the summary as lines of text."""
         states = ", ".join(f"{count:,} {state}" for state, count in self.progress.states.items())
         lines = [f"items: {states}; {self.rule} reviewers must agree"]
@@ -83,10 +83,10 @@ def summarise_review(project: Project, progress: ReviewProgress | None = None) -
     """
     if not project.store.list_reviewer_names():
         return None
-    progress = progress or Review(project).progress()
-    adjudicators = Counter(decision.reviewer for decision in project.store.decisions() if decision.adjudicates)
+    progress = progress or Review(project).count_states()
+    adjudicators = Counter(decision.reviewer for decision in project.store.list_decisions() if decision.adjudicates)
     agreement = compute_decision_agreement(project.store.list_blind_decisions())
-    return ReviewSummary(get_rule(project), progress, agreement, adjudicators)
+    return ReviewSummary(get_review_rule(project), progress, agreement, adjudicators)
 
 
 def compute_decision_agreement(decisions: Iterable[ReviewDecision]) -> ReviewAgreement:

@@ -115,7 +115,7 @@ class ReviewTables(RowChecksumDatabase):
         """Return the names of all reviewers, in the order in which they were added."""
         return [name for (name,) in self._db.execute("SELECT name FROM reviewers ORDER BY at, name")]
 
-    def reviewers(self) -> dict[str, int]:
+    def count_decisions_by_reviewer(self) -> dict[str, int]:
         """Return a dictionary from reviewer to number of decisions; withdrawn decisions are not counted."""
         query = "SELECT reviewer, count(*) FROM decisions WHERE undone_at IS NULL GROUP BY reviewer ORDER BY reviewer"
         return dict(self._db.execute(query))
@@ -159,7 +159,7 @@ class ReviewTables(RowChecksumDatabase):
     def _find_repeated(self, decision: ReviewDecision, known: int) -> list[int]:
         """Return the ids of the reviewer's decisions on the same texts, except the first `known` decisions."""
         since = self.list_own_decisions(decision.item, decision.reviewer)[known:]
-        current = (one for one in self.decisions(decision.item) if one.shown == decision.shown)
+        current = (one for one in self.list_decisions(decision.item) if one.shown == decision.shown)
         return [one.number for one in current if one.number in since]
 
     def list_own_decisions(self, item: str, reviewer: str) -> list[int]:
@@ -179,7 +179,7 @@ class ReviewTables(RowChecksumDatabase):
             [get_timestamp(), revealed, decision.number],
         )
 
-    def decisions(self, item: str | None = None, *, undone: bool = False) -> Iterator[ReviewDecision]:
+    def list_decisions(self, item: str | None = None, *, undone: bool = False) -> Iterator[ReviewDecision]:
         """Return the decisions on one item (None: all items), oldest first; with `undone`, also withdrawn decisions."""
         wanted = "(? OR undone_at IS NULL)" if item is None else "(? OR undone_at IS NULL) AND item = ?"
         query = f"SELECT {_COLUMNS} FROM decisions WHERE {wanted} ORDER BY id"
@@ -230,11 +230,11 @@ class ReviewTables(RowChecksumDatabase):
             reviewers.setdefault(item, []).append(reviewer)
         return reviewers
 
-    def reveal(self, item: str, reviewer: str) -> None:
+    def record_reveal(self, item: str, reviewer: str) -> None:
         """Record that a reviewer has seen the decisions of others on an item."""
         self._db.execute("INSERT OR IGNORE INTO reveals VALUES (?, ?, ?)", [item, reviewer, get_timestamp()])
 
-    def reveal_all(self, reviewer: str) -> None:
+    def record_reveal_of_all(self, reviewer: str) -> None:
         """Record that a reviewer has seen all decisions on all items, including withdrawn decisions."""
         self._db.execute(
             "INSERT OR IGNORE INTO reveals SELECT DISTINCT item, ?, ? FROM decisions", [reviewer, get_timestamp()]
@@ -276,7 +276,7 @@ class ReviewTables(RowChecksumDatabase):
             [answer, by, get_timestamp(), number],
         )
 
-    def questions(self, item: str | None = None) -> list[ReviewQuestion]:
+    def list_questions(self, item: str | None = None) -> list[ReviewQuestion]:
         """Return all questions about one item (None: the unanswered questions about all items), oldest first."""
         query = "SELECT id, item, reviewer, question, answer, answered_by FROM questions WHERE {} ORDER BY id"
         if item is None:
@@ -285,7 +285,7 @@ class ReviewTables(RowChecksumDatabase):
             rows = self._db.execute(query.format("item = ?"), [item])
         return [ReviewQuestion(*row) for row in rows]
 
-    def list_unanswered(self) -> dict[str, set[str]]:
+    def list_unanswered_questions(self) -> dict[str, set[str]]:
         """Return a dictionary from reviewer to the ids of items about which the reviewer has unanswered questions."""
         items: dict[str, set[str]] = {}
         for reviewer, item in self._db.execute("SELECT reviewer, item FROM questions WHERE answered_at IS NULL"):
@@ -294,7 +294,7 @@ class ReviewTables(RowChecksumDatabase):
 
     # Methods that detect changes, and methods for cached problems
 
-    def stamp(self) -> tuple[int, int]:
+    def get_change_stamp(self) -> tuple[int, int]:
         """Return a value that changes with every write to the database, by this connection or by another."""
         (version,) = self._db.execute("PRAGMA data_version").fetchone()
         return int(version), self._db.total_changes
@@ -324,7 +324,7 @@ class ReviewTables(RowChecksumDatabase):
             for name, part, subject, stage, dropped, version in rows
         }
 
-    def store_found(self, steps: int, version: str, found: str) -> None:
+    def store_found_problems(self, steps: int, version: str, found: str) -> None:
         """Cache the open problems of all items; `steps` is the number of completed steps when they were found.
 
         `version` is the version of Tiltmeter, and `found` has the problems as JSON.
@@ -333,7 +333,7 @@ class ReviewTables(RowChecksumDatabase):
             self._db.execute("DELETE FROM found_problems")
             self._db.execute("INSERT INTO found_problems VALUES (?, ?, ?)", [steps, version, found])
 
-    def load_found(self, steps: int, version: str) -> str:
+    def load_found_problems(self, steps: int, version: str) -> str:
         """Return the cached open problems as JSON; an empty text if `steps` or `version` differs from the cache."""
         query = "SELECT found FROM found_problems WHERE steps = ? AND version = ?"
         row = self._db.execute(query, [steps, version]).fetchone()
@@ -345,7 +345,7 @@ class ReviewTables(RowChecksumDatabase):
         """Return a dictionary from the id of each item with an applied outcome to its texts before the review."""
         return {item: json.loads(texts) for item, texts in self._db.execute("SELECT item, texts FROM applied")}
 
-    def get_applied(self, item: str) -> AppliedOutcome | None:
+    def get_applied_outcome(self, item: str) -> AppliedOutcome | None:
         """Return the applied outcome of an item, or None if no outcome is applied."""
         query = "SELECT outcome, stage, texts, findings, accepted FROM applied WHERE item = ?"
         row = self._db.execute(query, [item]).fetchone()
@@ -353,7 +353,7 @@ class ReviewTables(RowChecksumDatabase):
             return None
         return AppliedOutcome(row[0], row[1], json.loads(row[2]), json.loads(row[3]), json.loads(row[4]))
 
-    def set_applied(self, item: str, applied: AppliedOutcome | None) -> None:
+    def set_applied_outcome(self, item: str, applied: AppliedOutcome | None) -> None:
         """Store the applied outcome of an item; if `applied` is None, delete the stored outcome."""
         self._db.execute("DELETE FROM applied WHERE item = ?", [item])
         if applied is not None:
@@ -369,7 +369,7 @@ class ReviewTables(RowChecksumDatabase):
                 ],
             )
 
-    def reopen(self, item: str, findings: Iterable[int], codes: Iterable[str]) -> None:
+    def reopen_findings(self, item: str, findings: Iterable[int], codes: Iterable[str]) -> None:
         """Reopen settled findings, and delete the acceptance of validation findings about an item.
 
         `findings` are ids of settled findings; `codes` are codes of accepted validation findings.

@@ -47,11 +47,11 @@ class ReviewItem:
     questions: tuple[ReviewQuestion, ...] = ()
     names: Mapping[str, str] = dataclass_field(default_factory=dict)
 
-    def name_of(self, field: str) -> str:
+    def field_name(self, field: str) -> str:
         """Return the display name of a field of the item.
 
         >>> view = ReviewItem("i", "", "", {}, {}, (), "", names={"candidates[1].word": "unrelated"})
-        >>> view.name_of("candidates[1].word"), view.name_of("target_term")
+        >>> view.field_name("candidates[1].word"), view.field_name("target_term")
         ('unrelated', 'target term')
         """
         return self.names.get(field, format_field(field))
@@ -126,10 +126,12 @@ def validate_texts(view: ReviewItem, changes: Mapping[str, str]) -> None:
         if field not in view.source:
             raise UsageError(f"{view.item} has no text {field!r}, only {', '.join(view.source)}.")
         if not text.strip():
-            raise UsageError(f"The text {view.name_of(field)} of {view.item} is empty; write a text, or drop the item.")
+            raise UsageError(
+                f"The text {view.field_name(field)} of {view.item} is empty; write a text, or drop the item."
+            )
         blanks = view.source[field].count(BLANK)
         if text.count(BLANK) != blanks:
             raise UsageError(
-                f"The text {view.name_of(field)} of {view.item} contains {BLANK} {text.count(BLANK)} times, but its "
+                f"The text {view.field_name(field)} of {view.item} contains {BLANK} {text.count(BLANK)} times, but its "
                 f"source text contains it {blanks} times."
             )

@@ -27,7 +27,7 @@ def store_problems(
 ) -> None:
     """Store the current problems and the current key of each item in the cache."""
     found = {item: [format_key(key), list(map(asdict, problems.get(item, ())))] for item, key in keys.items()}
-    store.store_found(store.count_steps(), __version__, json.dumps(found, ensure_ascii=False))
+    store.store_found_problems(store.count_steps(), __version__, json.dumps(found, ensure_ascii=False))
 
 
 def load_problems(store: ProjectStore) -> dict[str, tuple[str, list[OpenProblem]]]:
@@ -35,7 +35,7 @@ def load_problems(store: ProjectStore) -> dict[str, tuple[str, list[OpenProblem]
 
     The result is empty if a step was completed, or the version of Tiltmeter changed, after the problems were cached.
     """
-    text = store.load_found(store.count_steps(), __version__)
+    text = store.load_found_problems(store.count_steps(), __version__)
     found = json.loads(text) if text else {}
     return {
         item: (key, [OpenProblem(**one | {"proposals": tuple(one["proposals"])}) for one in problems])

@@ -6,14 +6,14 @@ from tiltmeter.making.item_makers import WRITTEN
 from tiltmeter.making.project import Project
 from tiltmeter.making.writing.writing_checks import list_missing_checks
 from tiltmeter.making.writing.written_item_ratings import load_rating
-from tiltmeter.making.writing.written_items import count_written, load_writing_plan
+from tiltmeter.making.writing.written_items import count_written_items, load_writing_plan
 
 
 def render_writing_section(project: Project) -> str:
     """Return the section about writing as Markdown; an empty text if the items are translated, not written."""
     if project.settings.system != WRITTEN:
         return ""
-    plan, counts = load_writing_plan(project), count_written(project)
+    plan, counts = load_writing_plan(project), count_written_items(project)
     by_writer: Counter[str] = Counter()
     by_subject: Counter[str] = Counter()
     for (writer, subject), count in counts.items():

@@ -36,7 +36,7 @@ class WritingPlan:
     writers: tuple[str, ...]
     subjects: tuple[WritingSubject, ...]
 
-    def subject(self, key: str) -> WritingSubject:
+    def find_subject(self, key: str) -> WritingSubject:
         """Return the subject with this key or name; raise a UsageError if the plan has no such subject."""
         for subject in self.subjects:
             if key.strip().casefold() in (subject.key.casefold(), subject.name.casefold()):
@@ -44,7 +44,7 @@ class WritingPlan:
         known = ", ".join(subject.key for subject in self.subjects)
         raise UsageError(f"{key!r} is not a subject in {WRITING_FILE}; choose from {known}.")
 
-    def writer(self, name: str) -> str:
+    def find_writer(self, name: str) -> str:
         """Return the writer's name as it is spelled in the plan; raise a UsageError if the plan does not list it."""
         for known in self.writers:
             if known.casefold() == name.strip().casefold():
@@ -59,7 +59,7 @@ def read_writing_plan(path: Path, form: str) -> WritingPlan:
     table = read_toml(path)
     table.reject_unknown_keys(("writers", "quota", "subjects"))
     quota = table.read_integer("quota", 50, least=1)
-    subjects = tuple(_parse_subject(entry, quota, form) for entry in table.tables("subjects"))
+    subjects = tuple(_parse_subject(entry, quota, form) for entry in table.read_tables("subjects"))
     plan = WritingPlan(table.read_texts("writers"), subjects)
     if not plan.subjects:
         raise DataError(f"{path} has no [[subjects]]; add at least one subject.")
@@ -77,10 +77,10 @@ def _parse_subject(table: TomlTable, quota: int, form: str) -> WritingSubject:
     table.reject_unknown_keys(("number", "name", "side", "quota", "sub"))
     number, named = table.read_integer("number", least=1), table.read_text("side", "")
     if number > HIGHEST:
-        raise table.error("number", f"a whole number from 1 to {HIGHEST:,}")
+        raise table.build_error("number", f"a whole number from 1 to {HIGHEST:,}")
     side = next((side for side in _SIDES if side == named), None)
     if side is None:
-        raise table.error("side", "feminine or masculine")
+        raise table.build_error("side", "feminine or masculine")
     if number in STEREOTYPES and side != (known := get_gest_side(number)):
         raise DataError(
             f"{table.path}: stereotype {number} belongs to GEST, and its side is {known}; use numbers from 17 for your "

@@ -66,11 +66,11 @@ def build_rating_plan(form: str) -> str:
 def build_rating_units(project: Project) -> list[RatingUnit]:
     """Return a unit to rate for each written item; the label of a unit is the stereotype or target."""
     path = project.folder / WRITING_FILE
-    plan, texts = read_writing_plan(path, project.settings.form), project.store.texts("text")
+    plan, texts = read_writing_plan(path, project.settings.form), project.store.list_texts("text")
     subjects = {subject.key: subject for subject in plan.subjects}
     fitting = {"feminine": (1, 2), "masculine": (4, 5), "": ()}
     units = []
-    for entry in project.store.items():
+    for entry in project.store.list_items():
         if entry.subject not in subjects:
             raise DataError(
                 f"{path} has no subject {entry.subject}, but the item {entry.id} is about it; add this subject again."
@@ -101,7 +101,7 @@ def load_rating(project: Project) -> RatingSession:
     """Return the rating session of an open project; the units to rate are the current items of the project."""
     plan = read_rating_plan(project.folder / RATING_FILE)
 
-    def propose(unit: RatingUnit, rater: str, proposed: Mapping[str, str], comment: str) -> list[int]:
+    def store_proposal(unit: RatingUnit, rater: str, proposed: Mapping[str, str], comment: str) -> list[int]:
         reason = f"{rater} proposes another text{f': {comment}' if comment else '.'}"
         return [
             project.store.add_finding(
@@ -113,7 +113,7 @@ def load_rating(project: Project) -> RatingSession:
     units = build_rating_units(project)
     with project.store.begin_transaction():
         project.store.set_units(units)
-    return RatingSession(project.store, plan, propose=propose)
+    return RatingSession(project.store, plan, propose=store_proposal)
 
 
 def drop_rejected(folder: Path) -> int:
@@ -130,5 +130,5 @@ def drop_rejected(folder: Path) -> int:
         with project.store.begin_transaction():
             for item in rejected:
                 why = f"rejected by raters ({'; '.join(comments.get(item, ()))})"
-                project.store.drop(item, step="rating", by="the rating", why=why)
+                project.store.drop_item(item, step="rating", by="the rating", why=why)
     return len(rejected)

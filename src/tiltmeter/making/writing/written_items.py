@@ -106,7 +106,7 @@ def add_written_items(project: Project, writer: str, texts: Iterable[WrittenText
     this subject.
     """
     plan = load_writing_plan(project)
-    name = plan.writer(writer)
+    name = plan.find_writer(writer)
     done = []
     with project.store.begin_transaction():
         earlier = _find_earlier_items(project, name)
@@ -126,7 +126,7 @@ def _find_earlier_items(project: Project, writer: str) -> dict[tuple[str, str], 
     """
     return {
         (entry.subject, _remove_id(entry.original, entry.id)): entry.id
-        for entry in project.store.items(dropped=None)
+        for entry in project.store.list_items(dropped=None)
         if project.store.list_history(entry.id)[0].by == writer
     }
 
@@ -138,7 +138,7 @@ def _remove_id(line: str, item: str) -> str:
 def _add_item(
     project: Project, plan: WritingPlan, name: str, text: WrittenText, earlier: dict[tuple[str, str], str]
 ) -> WrittenItem:
-    subject, form = plan.subject(text.about), get_form(project.settings.form)
+    subject, form = plan.find_subject(text.about), get_form(project.settings.form)
     fields = {key: value for key, value in text.values.items() if key != TRANSLATION}
     known = [key for key in form.keys if key not in ("id", "language")]
     if unknown := [key for key in fields if key not in known]:
@@ -146,7 +146,7 @@ def _add_item(
         fields_of_form = ", ".join([*known, *also])
         raise UsageError(f"Items of the form {form.name} have no field {unknown[0]!r}, only {fields_of_form}.")
     fields |= _build_subject_fields(form, subject, str(fields.get("sub_stereotype", "")))
-    item_id = f"w-{len(project.store.items(dropped=None)) + 1}"
+    item_id = f"w-{len(project.store.list_items(dropped=None)) + 1}"
     read = form.from_json({"id": item_id, "language": project.settings.source_language, **fields})
     problems = list(read.problems)
     item: Item | None = None
@@ -186,9 +186,9 @@ def _build_subject_fields(form: Form[Any], subject: WritingSubject, sub: str) ->
     return {form.subject: number, **own}
 
 
-def count_written(project: Project) -> Counter[tuple[str, str]]:
+def count_written_items(project: Project) -> Counter[tuple[str, str]]:
     """Return the number of items for each writer and subject, including dropped items."""
     counts: Counter[tuple[str, str]] = Counter()
-    for entry in project.store.items(dropped=None):
+    for entry in project.store.list_items(dropped=None):
         counts[project.store.list_history(entry.id)[0].by, entry.subject] += 1
     return counts

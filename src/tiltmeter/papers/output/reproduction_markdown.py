@@ -87,7 +87,7 @@ def _format_text_numbers(reproduction: Reproduction) -> Iterator[str]:
     for outcome in reproduction.outcomes:
         number = outcome.printed
         if number.table == TEXT:
-            place, *rest = number.row()
+            place, *rest = number.build_row_head()
             result = (
                 outcome.note if outcome.status is ReproductionStatus.ABSENT else f"{outcome.status}; {outcome.source}"
             )

@@ -62,21 +62,21 @@ def format_recomputed(outcome: ReproducedNumber) -> str:
 def describe_contradiction(contradiction: Contradiction) -> str:
     """Return a contradiction as text: paper, table, cell, printed number, and the value from the other numbers."""
     number = contradiction.number
-    cell = ", ".join((*number.row(), *number.column()))
+    cell = ", ".join((*number.build_row_head(), *number.build_column_head()))
     return f"{number.paper.key}, {format_table_title([number.table])}, {cell}: {number.text}, but {contradiction.other}"
 
 
 def format_cell_name(outcome: ReproducedNumber) -> str:
     """Return the row and column of a number as text, and its kind if it is an interval end or a standard error."""
     kind = [] if outcome.printed.kind == VALUE else [outcome.printed.kind]
-    return ", ".join((*outcome.printed.row(), *outcome.printed.column(), *kind))
+    return ", ".join((*outcome.printed.build_row_head(), *outcome.printed.build_column_head(), *kind))
 
 
 def summarize_tables(reproduction: Reproduction) -> list[TableSummary]:
     """Return the counts by table and in total; interval ends and standard errors are on separate lines."""
     lines = []
     for paper in reproduction.list_papers():
-        for table, outcomes in reproduction.tables(paper).items():
+        for table, outcomes in reproduction.group_by_table(paper).items():
             lines += [TableSummary(paper.key, table, kind, counts) for kind, counts in _count_values_and_ends(outcomes)]
     if len(lines) > 1:
         lines += [

@@ -43,7 +43,7 @@ def print_reproduction(reproduction: Reproduction, console: Console) -> None:
     differs = _SIGNS[ReproductionStatus.DIFFERS][console.options.ascii_only]
     for paper in reproduction.list_papers():
         console.print(Text(paper.citation, style="bold"))
-        for table, outcomes in reproduction.tables(paper).items():
+        for table, outcomes in reproduction.group_by_table(paper).items():
             _print_table(paper, table, outcomes, console)
     console.print(_LEGEND.format(differs), highlight=False)
     console.print()
@@ -76,7 +76,7 @@ def print_reproduction(reproduction: Reproduction, console: Console) -> None:
 
 def _print_table(paper: Paper, table: str, outcomes: Sequence[ReproducedNumber], console: Console) -> None:
     title = f"{format_table_title([table]).capitalize()}: {paper.captions[table]}"
-    row_names, column_names = paper.row_names(table), paper.column_names(table)
+    row_names, column_names = paper.get_row_names(table), paper.get_column_names(table)
     # A part of the row or column heads that has the same value in the whole table is left out.
     names = (*row_names, *column_names)
     same = {name for name in names if len({outcome.printed.cell.get(name) for outcome in outcomes}) == 1}

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from tiltmeter.datasets.readers.decoded_text import read_mac_text
+from tiltmeter.datasets.readers.decoded_text import read_mac_roman_text
 from tiltmeter.errors import DataError
 from tiltmeter.measures import pairs
 from tiltmeter.papers.printed_numbers import CellKey
@@ -45,7 +45,7 @@ def get_score_path(model: str, language: str) -> str:
 
 def measure_pair_scores(context: RecipeContext, model: str, language: str) -> Numbers:
     """Return the published CrowS-Pairs score (CPS), over all pairs and by bias type, from a model's released scores."""
-    path = context.fetch(REPOSITORY, get_score_path(model, language))
+    path = context.fetch_file(REPOSITORY, get_score_path(model, language))
     records = pairs.measure(read_pair_scores(path, model, language), intervals=False)
     return {(r.view, r.group, "CPS"): r.value for r in records if r.measure == pairs.CPS_PUBLISHED.name}
 
@@ -55,7 +55,7 @@ def read_pair_scores(path: Path, model: str, language: str) -> pd.DataFrame:
 
     The released files use commas or semicolons as delimiters, and UTF-8 or Mac Roman as encoding.
     """
-    text = read_mac_text(path)
+    text = read_mac_roman_text(path)
     delimiter = ";" if text.partition("\n")[0].count(";") > text.partition("\n")[0].count(",") else ","
     reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter)
     missing = [name for name in _COLUMNS if name not in (reader.fieldnames or ())]

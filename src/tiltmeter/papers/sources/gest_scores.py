@@ -71,19 +71,19 @@ def build_pairs_run(hub: str, language: str) -> Recipe:
 
 
 def _measure_released_scores(context: RecipeContext, name: str, part: str) -> Numbers:
-    path = context.fetch(REPOSITORY, name)
+    path = context.fetch_file(REPOSITORY, name)
     (portion,) = load_portions(f"gest-1.0/{part}:en")
     return _collect_numbers(gest.measure(read_gest_predictions(path, [portion]).scores), part)
 
 
 def _run_on_gest(context: RecipeContext, hub: str, on: str, part: str) -> Numbers:
-    return _collect_numbers(context.run(context.model(hub), on), part)
+    return _collect_numbers(context.run_model(context.get_model_path(hub), on), part)
 
 
 def _measure_released_pairs(context: RecipeContext, hub: str, language: str) -> Numbers:
     """Return the measures of one language, from the pairs whose sentences differ in exactly one token of the model."""
-    context.fetch(REPOSITORY, VARIANTS)
-    path = context.fetch(REPOSITORY, get_pair_prediction_path(hub))
+    context.fetch_file(REPOSITORY, VARIANTS)
+    path = context.fetch_file(REPOSITORY, get_pair_prediction_path(hub))
     # Each line is the log10 of the ratio of one pair, as in the files for English.
     ratios = [math.log(10) * float(line) for line in path.read_text(encoding="utf-8").split()]
     pairs = context.compute_once(_load_pairs)
@@ -94,7 +94,7 @@ def _measure_released_pairs(context: RecipeContext, hub: str, language: str) -> 
         for item in _drop_duplicates(pairs)
         if item.language == language and find_rejection_reason(item.male, item.female) is None
     ]
-    kept = _select_one_token_pairs(kept, context.model(hub))
+    kept = _select_one_token_pairs(kept, context.get_model_path(hub))
     portion = Portion("gest-pairs", PAIRS.form, "all", language, kept, {})
     rows = ((item, item.id, ROLE, ratios[int(item.id)]) for item in kept)
     return _collect_numbers(gest.measure(build_score_table(hub, portion, PROTOCOL, rows)), "all")
@@ -106,7 +106,7 @@ def count_pairs(context: RecipeContext) -> Numbers:
     A pair that occurs twice is counted twice. This is an assumption: neither the paper nor the released code says how
     pairs were counted.
     """
-    context.fetch(REPOSITORY, VARIANTS)
+    context.fetch_file(REPOSITORY, VARIANTS)
     counted = Counter(
         (item.translator or "", item.language)
         for item in context.compute_once(_load_pairs)

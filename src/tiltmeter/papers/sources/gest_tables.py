@@ -67,7 +67,7 @@ def average_rates(context: RecipeContext, table: str, from_models: bool) -> Numb
     """
     cells = [number.cell for number in read_printed_numbers(find_paper("gest2024")) if number.table == table]
     recipes = (_build_row_recipe(table, load_names()[table, cell["system"]], cell, from_models) for cell in cells)
-    row_numbers = [context.compute(recipe) for recipe in dict.fromkeys(filter(None, recipes))]
+    row_numbers = [context.compute_numbers(recipe) for recipe in dict.fromkeys(filter(None, recipes))]
     letter = "p" if table == "8" else "q"
     return {
         (rate,): math.fsum(numbers[rate, "all", "value"] for numbers in row_numbers) / len(row_numbers)
@@ -77,7 +77,7 @@ def average_rates(context: RecipeContext, table: str, from_models: bool) -> Numb
 
 def count_sentences(context: RecipeContext) -> Numbers:
     """Return the counts of GEST's first edition: sentences, sentences with words about family, and stereotypes."""
-    context.fetch(gest_scores.REPOSITORY, _SENTENCES)
+    context.fetch_file(gest_scores.REPOSITORY, _SENTENCES)
     items = [item for item in load("gest-1.0", None, "en") if isinstance(item, GestItem)]
     counted = Counter(item.stereotype for item in items)
     about_family = sum(item.stereotype in MALE and has_family_words(item.sentence) for item in items)

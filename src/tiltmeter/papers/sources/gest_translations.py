@@ -26,7 +26,7 @@ def measure_translations(context: RecipeContext, system: str, language: str) -> 
     The gender of the speaker is detected by rules.
     """
     name = get_translation_path(system, language)
-    path = context.fetch(REPOSITORY, name)
+    path = context.fetch_file(REPOSITORY, name)
     result = score_translations(path, system=system, on=f"gest-mt:{language}", edition="1.0")
     if result.manifest.skipped:
         raise NotAvailable(f"{name} lacks {len(result.manifest.skipped)} of GEST's sentences.")

@@ -95,7 +95,7 @@ def measure_predictions(context: RecipeContext, file: str, language: str, items_
 
     All items are used if `items_of` is empty.
     """
-    path = context.fetch(REPOSITORY, f"results/predictions/{file}")
+    path = context.fetch_file(REPOSITORY, f"results/predictions/{file}")
     scores = read_predictions(path, "stereotypes-multi", context.compute_once(_load_items, language)).scores
     if items_of:
         scores = scores[scores["item"].isin({item.id for item in context.compute_once(_load_items, items_of)})]
@@ -110,8 +110,8 @@ def _build_run(row: TableRow, part: str, case: str, *, head: bool = False) -> Re
 def run_on_stereoset(context: RecipeContext, hub: str, on: str, case: str, head: bool) -> Numbers:
     """Run a model with the published protocol and return its measures; if `head`, use its next-sentence head."""
     protocol = f"published/{case}" if case else "published"
-    model = context.head(hub) if head else context.model(hub)
-    return collect_numbers(context.run(model, on, protocol=protocol))
+    model = context.get_head_path(hub) if head else context.get_model_path(hub)
+    return collect_numbers(context.run_model(model, on, protocol=protocol))
 
 
 def collect_numbers(records: Iterable[Record]) -> Numbers:

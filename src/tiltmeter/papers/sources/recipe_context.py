@@ -50,7 +50,7 @@ class RecipeContext:
         self._results: dict[tuple[object, ...], Any] = {}
         self._unreachable: str | None = None
 
-    def compute(self, recipe: Recipe) -> Numbers:
+    def compute_numbers(self, recipe: Recipe) -> Numbers:
         """Return the numbers of a recipe; they are computed only at the first call."""
         if recipe not in self._numbers:
             try:
@@ -72,7 +72,7 @@ class RecipeContext:
         result: Value = self._results[key]
         return result
 
-    def fetch(self, repository: str, path: str) -> Path:
+    def fetch_file(self, repository: str, path: str) -> Path:
         """Return the path of a released file.
 
         Raise NotAvailable if the file cannot be fetched, and DownloadError if its hash differs from the pinned hash.
@@ -90,11 +90,11 @@ class RecipeContext:
         self.files[file.name] = UsedFile(file.pin.is_hash, get_sha256(path_here))
         return path_here
 
-    def model(self, hub: str) -> str:
+    def get_model_path(self, hub: str) -> str:
         """Return the path or hub id from which a model is loaded."""
         return self.model_paths.get(hub, hub)
 
-    def head(self, hub: str) -> str:
+    def get_head_path(self, hub: str) -> str:
         """Return the path of a model's next-sentence head; if the model has a local folder too, return `MODEL+HEAD`."""
         if hub not in self.head_paths:
             raise NotAvailable(
@@ -104,7 +104,7 @@ class RecipeContext:
         head = self.head_paths[hub]
         return f"{self.model_paths[hub]}+{head}" if hub in self.model_paths else head
 
-    def run(self, model: str, on: str, **options: Any) -> list["Record"]:
+    def run_model(self, model: str, on: str, **options: Any) -> list["Record"]:
         """Run a model, given by its path or hub id, and return its records."""
         from tiltmeter.runs.evaluate import evaluate
 

@@ -55,7 +55,7 @@ def find_source(paper: str, cell: CellKey, *, from_models: bool) -> NumberSource
 
 def measure_predictions(context: RecipeContext, repository: str, path: str) -> Numbers:
     """Return the measures of a released file of predictions."""
-    file = context.fetch(repository, path)
+    file = context.fetch_file(repository, path)
     items = context.compute_once(_load_items)
     scores = read_predictions(file, "stereotypes-multi", items, benchmark="stereoset-ptbr").scores
     return collect_numbers(association.measure(scores, intervals=False))

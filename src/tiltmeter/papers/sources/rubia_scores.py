@@ -61,7 +61,7 @@ def measure_perplexities(context: RecipeContext, counted: str) -> Numbers:
 
     A model prefers the sentence with the lower perplexity.
     """
-    scores = context.compute_once(read_perplexities, context.fetch(REPOSITORY, FILE))
+    scores = context.compute_once(read_perplexities, context.fetch_file(REPOSITORY, FILE))
     if counted == DISTINCT:
         scores = scores[~scores.duplicated(["model", "role", "bias_type", "more", "less"])]
     if counted == STEREOTYPES:

@@ -49,7 +49,7 @@ def get_pairs_path(language: str) -> str:
 
 def count_words(context: RecipeContext, language: str) -> Numbers:
     """Return the number of words of the gender pairs in a language, and the mean number of words per sentence."""
-    context.fetch(REPOSITORY, get_pairs_path(language))
+    context.fetch_file(REPOSITORY, get_pairs_path(language))
     (statistics,) = describe_items(load("gender-pairs", language=language))
     if statistics.words is None:
         raise NotAvailable(f"{statistics.note}.")
@@ -60,7 +60,7 @@ def count_words(context: RecipeContext, language: str) -> Numbers:
 def run_on_pairs(context: RecipeContext, hub: str, on: str, perturb: str) -> Numbers:
     """Run a masked model on sentence pairs; return the measures over all pairs with their standard errors."""
     numbers: dict[Key, float] = {}
-    for record in context.run(context.model(hub), on, perturb=perturb or None):
+    for record in context.run_model(context.get_model_path(hub), on, perturb=perturb or None):
         if record.view == "all":
             # "CPS as published" comes after CPS and replaces it: the paper counts a tie against the stereotype.
             name = record.measure.removesuffix(f" {AS_PUBLISHED}")

@@ -54,7 +54,7 @@ def count_items(context: RecipeContext, part: str, edition: str) -> Numbers:
 
 
 def _read_data_file(context: RecipeContext, part: str, edition: str) -> dict[str, list[Any]]:
-    return context.compute_once(read_columns, context.fetch(REPOSITORY, _get_path(part, edition)))
+    return context.compute_once(read_columns, context.fetch_file(REPOSITORY, _get_path(part, edition)))
 
 
 def _get_path(part: str, edition: str) -> str:

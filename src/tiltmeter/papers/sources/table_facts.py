@@ -62,7 +62,7 @@ def collect_rates(values: Iterable[PrintedNumber], table: str, *prefix: str) -> 
     rates: Rates = {}
     for number in values:
         if number.table == table:
-            row = rates.setdefault((*prefix, *number.row()), {})
+            row = rates.setdefault((*prefix, *number.build_row_head()), {})
             row[int(number.cell["stereotype"])] = float(number.text)
     return rates
 

@@ -50,7 +50,7 @@ def find_source(key: str, cell: CellKey, *, from_models: bool) -> NumberSource:
 
 def count_pairs(context: RecipeContext, language: str) -> Numbers:
     """Return the number of gender pairs in a language."""
-    context.fetch(steinborn.REPOSITORY, steinborn.get_pairs_path(language))
+    context.fetch_file(steinborn.REPOSITORY, steinborn.get_pairs_path(language))
     return {("pairs",): float(len(load("gender-pairs", language=language)))}
 
 
@@ -65,7 +65,7 @@ def count_released_files(context: RecipeContext) -> Numbers:  # noqa: ARG001 - a
 
 def correlate_with_winobias(context: RecipeContext) -> Numbers:
     """Return the correlation over masked models of g_s in Table 9 with g_s from the released WinoBias scores."""
-    path = context.fetch(REPOSITORY, _WINOBIAS)
+    path = context.fetch_file(REPOSITORY, _WINOBIAS)
     on_winobias = {
         row["model_name"]: math.exp(float(row["logprob_male_professions"]) - float(row["logprob_female_professions"]))
         for row in csv.DictReader(StringIO(read_text(path)))

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from tiltmeter.datasets.name_suggestions import suggest_name
 from tiltmeter.errors import UsageError
 from tiltmeter.measures import get_measure
-from tiltmeter.measures.pooled_rows import find_divided_rows, find_unreliable_verdict, get_pooling_key
+from tiltmeter.measures.pooled_rows import find_rows_judged_by_part, find_unreliable_verdict, get_pooling_key
 from tiltmeter.measures.records import OVERALL, Record
 from tiltmeter.reports.formatting import format_four_digits, format_interval
 from tiltmeter.runs.manifest import DataEntry, ModelEntry, build_model_entry
@@ -46,7 +46,7 @@ def select_model(result: Result, model: str | None) -> ExportedModel:
         for record in result.records
         if record.model == model and record.view == "all" and record.low is not None and record.high is not None
     ]
-    divided = find_divided_rows(result.records)
+    divided = find_rows_judged_by_part(result.records)
     records = [
         replace(record, verdict=find_unreliable_verdict(record, result.records) or record.verdict)
         for record in records

@@ -7,10 +7,10 @@ import altair as alt
 import pandas as pd
 
 from tiltmeter.measures.records import Record
+from tiltmeter.reports.figure_style import SERIES, SHAPES
 from tiltmeter.reports.figures.figure import LegendEntry
 from tiltmeter.reports.formatting import format_four_digits, format_with_interval
 from tiltmeter.reports.language_names import get_language_name
-from tiltmeter.reports.style import SERIES, SHAPES
 
 Domain = Sequence[str]
 MOST_PANELS = 12  # a figure with more panels than this is collapsed on the page

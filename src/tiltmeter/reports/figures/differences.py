@@ -86,14 +86,16 @@ def _build_box_layers(
         ),
     )
 
-    def x(field: str) -> alt.X:
+    def build_x_axis(field: str) -> alt.X:
         return alt.X(f"{field}:Q", scale=x_scale, title=title)
 
     return [
-        base.mark_rule(strokeWidth=1.3, clip=True).encode(x=x("low"), x2="high:Q"),
-        base.mark_rule(strokeWidth=7, opacity=0.45, clip=True).encode(x=x("lower"), x2="upper:Q"),
-        base.mark_tick(thickness=2.5, size=11, opacity=1, orient="vertical", clip=True).encode(x=x("median")),
-        base.mark_point(style="mean", size=34, filled=True, opacity=1, clip=True).encode(x=x("mean")),
+        base.mark_rule(strokeWidth=1.3, clip=True).encode(x=build_x_axis("low"), x2="high:Q"),
+        base.mark_rule(strokeWidth=7, opacity=0.45, clip=True).encode(x=build_x_axis("lower"), x2="upper:Q"),
+        base.mark_tick(thickness=2.5, size=11, opacity=1, orient="vertical", clip=True).encode(
+            x=build_x_axis("median")
+        ),
+        base.mark_point(style="mean", size=34, filled=True, opacity=1, clip=True).encode(x=build_x_axis("mean")),
     ]
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import altair as alt
 
-from tiltmeter.reports.style import PAGE, PAPER, build_config
+from tiltmeter.reports.figure_style import PAGE, PAPER, build_config
 
 Chart = alt.Chart | alt.LayerChart | alt.FacetChart
 
@@ -50,7 +50,7 @@ class Figure:
             for panel in self.panels
         ]
 
-    def paper(self) -> dict[str, Any]:
+    def build_combined_spec(self) -> dict[str, Any]:
         """Return one Vega-Lite specification of the whole figure, for an image file."""
         width = 560 if self.wide or len(self.panels) == 1 else 330
         charts = [

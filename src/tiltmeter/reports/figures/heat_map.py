@@ -7,6 +7,7 @@ import altair as alt
 from tiltmeter.measures import get_measure, select_deciding_record
 from tiltmeter.measures.records import Record
 from tiltmeter.measures.verdict import UNRELIABLE_KINDS
+from tiltmeter.reports.figure_style import AGAINST, EVEN, TOWARDS
 from tiltmeter.reports.figures.chart_elements import (
     build_table,
     build_tooltips,
@@ -19,7 +20,6 @@ from tiltmeter.reports.figures.report_figure import FigureData, ReportFigure
 from tiltmeter.reports.grouping import group_by
 from tiltmeter.reports.language_overview import FEWEST_LANGUAGES
 from tiltmeter.reports.record_rows import build_rows, select_summary_rows
-from tiltmeter.reports.style import AGAINST, EVEN, TOWARDS
 
 _MOST_COLUMNS = 12  # with more languages than this, the languages are rows
 _MARKS: dict[str, str] = {"significant": " •", **dict.fromkeys(UNRELIABLE_KINDS, " ?")}

@@ -5,10 +5,10 @@ import pandas as pd
 
 from tiltmeter.comparing.language_comparison import LanguageAnalysis
 from tiltmeter.reports.display_text import format_label
+from tiltmeter.reports.figure_style import SERIES, SHAPES
 from tiltmeter.reports.figures.chart_elements import build_tooltips
 from tiltmeter.reports.figures.figure import Figure, LegendEntry, Panel
 from tiltmeter.reports.language_names import get_language_name
-from tiltmeter.reports.style import SERIES, SHAPES
 
 _KNOWN_KINDS = ("masked", "causal", "seq2seq")
 

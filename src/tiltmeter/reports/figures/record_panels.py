@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from tiltmeter.measures import get_measure, select_deciding_record
-from tiltmeter.measures.pooled_rows import find_divided_rows
+from tiltmeter.measures.pooled_rows import find_rows_judged_by_part
 from tiltmeter.measures.records import OVERALL, Record
 from tiltmeter.reports.figures.chart_elements import Domain, get_comparison_key
 from tiltmeter.reports.figures.figure import Panel
@@ -30,7 +30,7 @@ def select_primary_records(records: Sequence[Record], view: str) -> list[Record]
     """
     decisive = [record for row in build_rows(records, view) if (record := select_deciding_record(row)) is not None]
     unpooled = {
-        (model, language) for model, _, language, _, in_view, _ in find_divided_rows(records) if in_view == "all"
+        (model, language) for model, _, language, _, in_view, _ in find_rows_judged_by_part(records) if in_view == "all"
     }
     whole = {(r.model, r.language) for r in decisive if r.part == OVERALL} - unpooled
     decisive = [r for r in decisive if (r.part == OVERALL) == ((r.model, r.language) in whole)]

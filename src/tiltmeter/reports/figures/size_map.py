@@ -10,9 +10,9 @@ import pandas as pd
 from tiltmeter.comparing.size_slopes import POOLED, SizeSlope
 from tiltmeter.measures.size_regression import build_slope_design
 from tiltmeter.reports.display_text import format_label
+from tiltmeter.reports.figure_style import SERIES, SHAPES
 from tiltmeter.reports.figures.chart_elements import build_tooltips
 from tiltmeter.reports.figures.figure import Figure, LegendEntry, Panel
-from tiltmeter.reports.style import SERIES, SHAPES
 
 
 def build_size_map(slug: str, title: str, trend: Sequence[SizeSlope]) -> Figure:

@@ -7,6 +7,7 @@ import pandas as pd
 
 from tiltmeter.forms.gest import STEREOTYPES, get_gest_side
 from tiltmeter.measures.records import OVERALL, Record
+from tiltmeter.reports.figure_style import MEN, WOMEN
 from tiltmeter.reports.figures.chart_elements import (
     MOST_PANELS,
     build_table,
@@ -19,7 +20,6 @@ from tiltmeter.reports.figures.template_rates import build_template_legend, buil
 from tiltmeter.reports.group_names import get_display_group
 from tiltmeter.reports.language_names import get_language_name
 from tiltmeter.reports.record_rows import group_records
-from tiltmeter.reports.style import MEN, WOMEN
 
 StereotypeSides = Mapping[str, str]
 SIDE_KEYS = (LegendEntry("stereotypes about women", WOMEN), LegendEntry("stereotypes about men", MEN))

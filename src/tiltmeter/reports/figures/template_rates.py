@@ -8,6 +8,7 @@ import altair as alt
 from tiltmeter.benchmarks.gest import TEMPLATES
 from tiltmeter.measures import get_measure
 from tiltmeter.measures.records import Record
+from tiltmeter.reports.figure_style import SHAPES
 from tiltmeter.reports.figures.chart_elements import (
     Domain,
     build_model_colour,
@@ -22,7 +23,6 @@ from tiltmeter.reports.figures.figure import Chart, Figure, LegendEntry, Panel
 from tiltmeter.reports.figures.report_figure import FigureData, ReportFigure
 from tiltmeter.reports.grouping import group_by
 from tiltmeter.reports.language_names import get_language_name
-from tiltmeter.reports.style import SHAPES
 
 _LANE = 14  # pixels for each interval
 _GAP = 14  # pixels between models
@@ -72,7 +72,7 @@ def _format_wording(part: str) -> str:
     >>> _format_wording("template-4")
     '"…", the man said.'
     """
-    return TEMPLATES[part].fill("…", TEMPLATES[part].male)
+    return TEMPLATES[part].fill_in_sentence("…", TEMPLATES[part].male)
 
 
 def draw_template_figure(data: FigureData) -> Iterator[Figure]:

@@ -7,6 +7,7 @@ import pandas as pd
 
 from tiltmeter.measures.association import compute_icat
 from tiltmeter.measures.records import Record
+from tiltmeter.reports.figure_style import SHAPES
 from tiltmeter.reports.figures.chart_elements import (
     Domain,
     build_language_legend,
@@ -23,7 +24,6 @@ from tiltmeter.reports.figures.record_panels import describe_incomparable_models
 from tiltmeter.reports.figures.report_figure import FigureData, ReportFigure
 from tiltmeter.reports.language_names import get_language_name
 from tiltmeter.reports.record_rows import RecordRow, build_rows, select_summary_rows
-from tiltmeter.reports.style import SHAPES
 
 LEVELS = (10, 20, 30, 40, 50, 60, 70, 80, 90)  # ICAT values that have a contour line
 _STEPS = 60  # number of line segments in half of a contour

@@ -25,5 +25,5 @@ def render_sections(content: ReportContent) -> list[RenderedSection]:
             rendered += section.render(content)
         except Exception as error:  # a plug-in may raise any exception
             message = describe_failure(f"section {section.name!r}", section.render, error)
-            rendered.append(RenderedSection.with_message(section.name, message))
+            rendered.append(RenderedSection.create_with_message(section.name, message))
     return rendered

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from markupsafe import Markup
 
-from tiltmeter.reports.explorer import build_explorer
+from tiltmeter.reports.item_explorer import build_explorer
 from tiltmeter.reports.item_texts import load_item_texts
 from tiltmeter.reports.page_templates import load_template
 from tiltmeter.reports.sections.report_section import RenderedSection, ReportContent, ReportSection

@@ -33,7 +33,7 @@ class RenderedSection:
     data: Markup | str = ""
 
     @classmethod
-    def with_message(cls, name: str, message: str) -> "RenderedSection":
+    def create_with_message(cls, name: str, message: str) -> "RenderedSection":
         """Return a section with the heading `name` that contains only a message."""
         slug = "".join(letter if letter.isalnum() else "-" for letter in name.lower())
         html = Markup('<section id="{}">\n<h2>{}</h2>\n<p class="note">{}</p>\n</section>\n')

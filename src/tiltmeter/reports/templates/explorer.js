@@ -1,7 +1,7 @@
 
 "use strict";
 // The items of the report are unpacked when the reader opens them, then filtered and sorted. Text from data is never
-// inserted as markup. The format of the packed data is described in reports/explorer.py.
+// inserted as markup. The format of the packed data is described in reports/item_explorer.py.
 (() => {
   const packed = document.getElementById("packed");
   if (!packed) return;

@@ -12,7 +12,7 @@ from tiltmeter.measures import get_measure_module
 from tiltmeter.registry import identify_component
 from tiltmeter.runs.manifest import Components, DataEntry
 from tiltmeter.runs.portions import UNDIVIDED, Portion, load_portions
-from tiltmeter.runs.preparation import limit_items
+from tiltmeter.runs.run_preparation import limit_items
 from tiltmeter.runs.translation import list_translation_tests
 from tiltmeter.runs.translation.translation_test import Direction, TranslationTest
 from tiltmeter.translators.translator_protocol import SOURCE
@@ -40,11 +40,11 @@ class TranslationTask:
         """The items of the task."""
         return self.portion.items
 
-    def texts(self) -> list[str]:
+    def list_texts(self) -> list[str]:
         """Return for each item the text to translate."""
         return [self.test.text(item) for item in self.items]
 
-    def label(self) -> dict[str, str]:
+    def get_key_columns(self) -> dict[str, str]:
         """Return the names and values of the columns that identify the task in tables."""
         return {"benchmark": self.benchmark, "part": self.part, "language": self.direction.label}
 
@@ -88,9 +88,9 @@ class TranslationTarget:
         """Return the tasks in one direction."""
         return [task for task in self.tasks if task.direction == direction]
 
-    def texts(self, direction: Direction | None = None) -> list[str]:
+    def list_texts(self, direction: Direction | None = None) -> list[str]:
         """Return the texts to translate in one direction; in all directions if `direction` is None."""
-        return [text for task in self.tasks if direction in (None, task.direction) for text in task.texts()]
+        return [text for task in self.tasks if direction in (None, task.direction) for text in task.list_texts()]
 
     def limit_items(self, limit: int | None) -> "TranslationTarget":
         """Return a copy of the translation target in which each task has at most `limit` items."""

@@ -72,7 +72,7 @@ def read_gender(
     if not linked & known:
         linked = known or linked
     words = [_add_apostrophe(translation, token) for token in aligned.target]
-    genders = (rules.gender(words, place) for place in sorted(linked))
+    genders = (rules.find_gender(words, place) for place in sorted(linked))
     return next((noun for noun in genders if noun.gender), NounGender(None))
 
 
@@ -96,7 +96,7 @@ def _open_scorer(gender_from: str, direction: Direction) -> Scorer:
 
     def score(items: Sequence[WinoMTItem], translations: Sequence[str]) -> ScoredTranslations:
         pairs = [(item.sentence, translation) for item, translation in zip(items, translations, strict=True)]
-        aligned = aligner.align(pairs)
+        aligned = aligner.align_pairs(pairs)
         usual = find_usual_words(items, aligned)
         return [
             _build_scores(item, read_gender(item, translation, links, rules, usual[item.entity]))

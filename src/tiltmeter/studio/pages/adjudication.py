@@ -25,12 +25,12 @@ from tiltmeter.studio.pages.permissions import (
     VIA,
     build_form_route,
     build_language_values,
-    get_person,
     get_project_folder,
     get_project_name,
     get_settings,
+    get_user_name,
     require_adjudicator,
-    require_person,
+    require_user_name,
     run_in_project,
     run_in_review,
     select_fields,
@@ -81,7 +81,7 @@ class ConflictPage:
 
 def _render_agreement(request: Request) -> Response:
     require_adjudicator(request)
-    progress = run_in_review(request, lambda review: review.progress())
+    progress = run_in_review(request, lambda review: review.count_states())
     # The summary takes seconds. It is computed in the thread of the request and not in the thread of the project, so
     # that requests of reviewers do not have to wait.
     with open_project(get_project_folder(request)) as project:
@@ -100,7 +100,7 @@ def build_conflict_page(conflict: ReviewConflict, count: int, written: Mapping[s
     texts = [
         ConflictText(
             field,
-            view.name_of(field),
+            view.field_name(field),
             sources[field],
             view.texts[field],
             {
@@ -125,7 +125,7 @@ def _reveal_conflict(
     chosen = item or next(iter(items), "")
     if not chosen:
         return None
-    review.reveal(chosen, name)
+    review.record_reveal(chosen, name)
     return build_conflict_page(review.get_conflict(chosen), len(items), written or {})
 
 
@@ -136,14 +136,14 @@ def _render_conflicts(request: Request) -> Response:
     user has seen the decisions on the item.
     """
     require_adjudicator(request)
-    require_person(request)
+    require_user_name(request)
     get_project_folder(request)
     return responses.render_page(request, "review_conflicts.html.jinja", project=get_project_name(request))
 
 
 def _render_first_conflict(request: Request) -> Response:
     require_adjudicator(request)
-    name = require_person(request)
+    name = require_user_name(request)
 
     def reveal_first(review: Review) -> ConflictPage | None:
         review.add_reviewer(name)
@@ -153,7 +153,7 @@ def _render_first_conflict(request: Request) -> Response:
 
 
 def _render_conflict(request: Request, page: ConflictPage | None, notice: str) -> Response:
-    name, settings = require_person(request), get_settings(request)
+    name, settings = require_user_name(request), get_settings(request)
     return responses.render_fragment(
         request,
         "review_conflict.html.jinja",
@@ -165,9 +165,9 @@ def _render_conflict(request: Request, page: ConflictPage | None, notice: str) -
     )
 
 
-def _adjudicate(request: Request, values: Mapping[str, str]) -> Response:
+def _store_adjudication(request: Request, values: Mapping[str, str]) -> Response:
     require_adjudicator(request)
-    name, item = require_person(request), values.get("item", "")
+    name, item = require_user_name(request), values.get("item", "")
     verdict = next((one for one in get_args(ReviewVerdict) if one == values.get("verdict")), None)
     texts = select_fields(values, "text:")
     accepted = {values["code"].strip(): values.get("why", "")} if values.get("code", "").strip() else {}
@@ -175,7 +175,7 @@ def _adjudicate(request: Request, values: Mapping[str, str]) -> Response:
     def adjudicate(review: Review) -> tuple[ConflictPage | None, str]:
         review.add_reviewer(name)
         try:
-            review.adjudicate(
+            review.settle_conflict(
                 name,
                 item,
                 verdict,
@@ -208,7 +208,7 @@ def _render_questions(request: Request) -> Response:
 
 def _render_question_list(request: Request, notice: str, template: str = "review_question_list.html.jinja") -> Response:
     def list_questions(review: Review) -> list[Any]:
-        return [(question, review.get_view(question.item)) for question in review.questions()]
+        return [(question, review.get_view(question.item)) for question in review.list_unanswered_questions()]
 
     return responses.render_fragment(
         request,
@@ -217,15 +217,15 @@ def _render_question_list(request: Request, notice: str, template: str = "review
         questions=run_in_review(request, list_questions),
         notice=notice,
         language=get_settings(request).source_language,
-        person=get_person(request),
+        person=get_user_name(request),
     )
 
 
 def _answer_question(request: Request, values: Mapping[str, str]) -> Response:
     require_adjudicator(request)
     number = parse_whole_number(values.get("number", ""), "The number of a question")
-    by = get_person(request) or "the owner"
-    question = run_in_review(request, lambda review: review.answer(by, number, values.get("answer", "")))
+    by = get_user_name(request) or "the owner"
+    question = run_in_review(request, lambda review: review.answer_question(by, number, values.get("answer", "")))
     return _render_question_list(request, f"The answer about {question.item} is stored.")
 
 
@@ -256,14 +256,14 @@ def _publish_edition(request: Request, values: Mapping[str, str]) -> Response:
     if chosen is None:
         raise UsageError("Choose what to do with open items.")
     workspace, name = responses.get_studio(request).workspace, get_project_name(request)
-    workspace.project(name)
-    out = workspace.path(f"{_PUBLISHED}/{name}")
+    workspace.get_project_folder(name)
+    out = workspace.resolve_path(f"{_PUBLISHED}/{name}")
     licence = values.get("licence", "").strip()
     # Publishing takes seconds, so it runs in the thread of the request. Meanwhile, it holds the lock of the project.
     with open_project(get_project_folder(request)) as project:
         edition = publish_project(project, out, open_items=chosen, licence=licence)
     return responses.render_fragment(
-        request, "review_published.html.jinja", edition=edition, folder=workspace.name_of(out)
+        request, "review_published.html.jinja", edition=edition, folder=workspace.get_relative_name(out)
     )
 
 
@@ -273,14 +273,14 @@ def _serve_copy(request: Request) -> Response:
     If the owner of the studio has not chosen a name, nothing is recorded: the owner can read the files anyway.
     """
     require_adjudicator(request)
-    folder, name = get_project_folder(request), get_person(request)
+    folder, name = get_project_folder(request), get_user_name(request)
     temporary = ExitStack()
     out = temporary.enter_context(create_temporary_folder()) / f"{folder.name}.zip"
     try:
         archive_project(folder, out)
         # This is recorded after the copy is made, so that the record covers all decisions in the copy.
         if name:
-            run_in_review(request, lambda review: review.reveal_all(name))
+            run_in_review(request, lambda review: review.record_reveal_of_all(name))
     except BaseException:
         temporary.close()
         raise
@@ -293,7 +293,7 @@ ROUTES = [
     Route("/review/agreement", _render_agreement),
     Route("/review/conflicts", _render_conflicts),
     Route("/review/conflict", _render_first_conflict, methods=["POST"]),
-    build_form_route("/review/adjudicate", _adjudicate),
+    build_form_route("/review/adjudicate", _store_adjudication),
     Route("/review/questions", _render_questions),
     build_form_route("/review/answer", _answer_question),
     Route("/review/publish", _render_publish),

@@ -44,7 +44,7 @@ class ProjectLine:
 
 def _render_catalogue(request: Request) -> Response:
     workspace = responses.get_studio(request).workspace
-    files = sorted(map(workspace.name_of, workspace.data_files()))
+    files = sorted(map(workspace.get_relative_name, workspace.list_data_files()))
     sets = list(DATASETS.values())
     return responses.render_page(request, "data.html.jinja", sets=sets, files=files, is_here=is_data_local)
 
@@ -53,7 +53,7 @@ def _render_projects(request: Request) -> Response:
     workspace = responses.get_studio(request).workspace
     lines = []
     for folder in sorted(workspace.list_projects()):
-        name = workspace.name_of(folder)
+        name = workspace.get_relative_name(folder)
         try:
             with open_project(folder) as project:
                 status, settings = compute_status(project), project.settings

@@ -16,7 +16,7 @@ def _render_login(request: Request) -> Response:
     session = request.scope["state"].get("session")
     if session is not None and session.role == "reviewer":
         return responses.redirect(request, "/")
-    guest = session or studio.sessions.new("guest")
+    guest = session or studio.sessions.create_session("guest")
     request.scope["state"]["session"] = guest
     return responses.set_session(request, responses.render_page(request, "login.html.jinja"), guest)
 
@@ -33,7 +33,7 @@ async def _log_in(request: Request) -> Response:
     studio.attempts.record_success(name, address)
     reviewer = await run_in_threadpool(find_studio_reviewer, folder, name)
     assert reviewer is not None, "only reviewers have a password"
-    session = studio.sessions.new("reviewer", reviewer.name, get_session_key(folder, reviewer.name))
+    session = studio.sessions.create_session("reviewer", reviewer.name, get_session_key(folder, reviewer.name))
     return responses.set_session(request, responses.redirect(request, "/"), session)
 
 

@@ -79,7 +79,7 @@ def _render_page(request: Request) -> Response:
         models=list_model_files(workspace),
         sets=list(DATASETS.values()),
         first=_build_offer(DATASETS[_FIRST]),
-        files=sorted(map(workspace.name_of, workspace.data_files())),
+        files=sorted(map(workspace.get_relative_name, workspace.list_data_files())),
         protocols=[name for name in protocols if name != PUBLISHED],
         chat_protocols=CHAT_PROTOCOLS,
         endpoints=ENDPOINTS,
@@ -145,13 +145,13 @@ def _render_form_estimate(request: Request, form: FormData) -> Response:
 async def _start_run(request: Request) -> Response:
     form = await _read_form(request)
     queue = _get_queue(request)
-    job = await run_in_threadpool(lambda: queue.add(_build_request(form, queue)))
+    job = await run_in_threadpool(lambda: queue.add_job(_build_request(form, queue)))
     return responses.render_fragment(request, "new_run_jobs.html.jinja", **_list_jobs(request, job.id))
 
 
 def _change_job(request: Request) -> Response:
     queue, job_id = _get_queue(request), request.path_params["job"]
-    actions = {"stop": queue.stop, "go-on": queue.resume, "remove": queue.remove}
+    actions = {"stop": queue.stop_job, "go-on": queue.resume_job, "remove": queue.remove_job}
     action = request.path_params["action"]
     if action not in actions:
         raise UsageError(f"Unknown action {action!r} on a job; choose one of {', '.join(actions)}.")
@@ -163,7 +163,7 @@ async def _stream_jobs(request: Request) -> Response:
     """Send the list of jobs to the browser whenever the list has changed, at most four times a second."""
     queue = _get_queue(request)
 
-    async def changes() -> AsyncIterator[ServerSentEvent]:
+    async def stream_changes() -> AsyncIterator[ServerSentEvent]:
         sent = -1
         while True:
             if queue.version != sent:
@@ -174,7 +174,7 @@ async def _stream_jobs(request: Request) -> Response:
                 yield ServerSentEvent(bytes(fragment.body).decode(), event="jobs")
             await anyio.sleep(_MESSAGE_INTERVAL)
 
-    return EventSourceResponse(changes(), send_timeout=_SEND_TIMEOUT)
+    return EventSourceResponse(stream_changes(), send_timeout=_SEND_TIMEOUT)
 
 
 def _list_jobs(request: Request, focus: str = "") -> dict[str, Any]:
@@ -240,7 +240,7 @@ def _find_free_name(models: list[str], on: list[str], queue: JobQueue) -> str:
     """Return an unused name for a run, built from the names of its first model and first benchmark."""
     first = [text[0].split("@")[0].removesuffix("/").rsplit("/", 1)[-1] for text in (models, on) if text]
     plain = _PLAIN.sub("-", "-".join(first)).strip("-.")[:60] or "run"
-    taken = {job.request.name for job in queue.jobs()}
+    taken = {job.request.name for job in queue.list_jobs()}
     name, number = plain, 1
     while name in taken or queue.workspace.get_run_folder(name).exists():
         number += 1
@@ -270,7 +270,7 @@ def _read_value(form: FormData, option: OptionField) -> Any:
 
 
 def _run_jobs(studio: "Studio") -> AbstractContextManager[None]:
-    return studio.jobs.running()
+    return studio.jobs.run_scheduler_thread()
 
 
 STUDIO_PAGE = StudioPage(

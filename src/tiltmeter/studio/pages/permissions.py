@@ -32,17 +32,17 @@ def get_project_name(request: Request) -> str:
 
 def get_project_folder(request: Request) -> Path:
     """Return the folder of the project that a request is about."""
-    return get_studio(request).workspace.project(get_project_name(request))
+    return get_studio(request).workspace.get_project_folder(get_project_name(request))
 
 
 def run_in_project(request: Request, task: Callable[[ProjectSession], T]) -> T:
     """Call `task` with the project that a request is about, in the thread of the project; return the task's result."""
-    return get_studio(request).projects.submit(get_project_folder(request), task)
+    return get_studio(request).projects.run_task(get_project_folder(request), task)
 
 
 def run_in_review(request: Request, task: Callable[[Review], T]) -> T:
     """Call `task` with the review of the project that a request is about; return the result of the task."""
-    return get_studio(request).projects.review(get_project_folder(request), task)
+    return get_studio(request).projects.run_review_task(get_project_folder(request), task)
 
 
 def get_settings(request: Request) -> ProjectSettings:
@@ -77,20 +77,20 @@ def build_form_route(path: str, answer: Callable[[Request, Mapping[str, str]], R
     `answer` is called in a worker thread with the request and the form fields, and returns the response.
     """
 
-    async def endpoint(request: Request) -> Response:
+    async def handle_form(request: Request) -> Response:
         return await run_in_threadpool(answer, request, await read_form_values(request))
 
-    return Route(path, endpoint, methods=["POST"])
+    return Route(path, handle_form, methods=["POST"])
 
 
-def get_person(request: Request) -> str:
+def get_user_name(request: Request) -> str:
     """Return the name of the user; empty for an owner who has not chosen a name."""
     return get_session(request).name
 
 
-def require_person(request: Request) -> str:
+def require_user_name(request: Request) -> str:
     """Return the name of the user; raise a UsageError if the user has no name."""
-    name = get_person(request)
+    name = get_user_name(request)
     if not name:
         raise UsageError("Choose your name first: open the project on the page “Review”.")
     return name

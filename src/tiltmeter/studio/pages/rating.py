@@ -18,7 +18,7 @@ from tiltmeter.studio.pages.permissions import (
     build_form_route,
     get_project_name,
     get_settings,
-    require_person,
+    require_user_name,
     run_in_project,
     select_fields,
 )
@@ -45,7 +45,7 @@ def build_rating_page(rating: RatingSession, rater: str) -> RatingPage | None:
         return None
     texts = [(field, format_field(field), text) for field, text in question.texts.items()]
     done = sum(one.rater.casefold() == rater.casefold() for one in rating.store.list_ratings())
-    return RatingPage(question, texts, done, len(rating.questions(rater)))
+    return RatingPage(question, texts, done, len(rating.list_all_questions(rater)))
 
 
 def _render_rating(request: Request) -> Response:
@@ -53,7 +53,7 @@ def _render_rating(request: Request) -> Response:
 
 
 def _render_next_question(request: Request, notice: str, template: str = "review_rating.html.jinja") -> Response:
-    name = require_person(request)
+    name = require_user_name(request)
     page = run_in_project(
         request, lambda session: session.run_with_rating_session(lambda rating: build_rating_page(rating, name))
     )
@@ -69,14 +69,14 @@ def _render_next_question(request: Request, notice: str, template: str = "review
 
 
 def _store_rating(request: Request, values: Mapping[str, str]) -> Response:
-    name = require_person(request)
+    name = require_user_name(request)
     unit, task, step = (values.get(field, "") for field in ("unit", "task", "step"))
     number = responses.parse_whole_number(step, "The step of the scale", 999)
     proposed = {field: text for field, text in select_fields(values, "text:").items() if text.strip()}
     run_in_project(
         request,
         lambda session: session.run_with_rating_session(
-            lambda rating: rating.rate(
+            lambda rating: rating.rate_unit(
                 name, unit, task, number, values.get("comment", ""), proposed=proposed, replaces=True
             )
         ),
@@ -85,8 +85,10 @@ def _store_rating(request: Request, values: Mapping[str, str]) -> Response:
 
 
 def _undo_rating(request: Request) -> Response:
-    name = require_person(request)
-    undone = run_in_project(request, lambda session: session.run_with_rating_session(lambda rating: rating.undo(name)))
+    name = require_user_name(request)
+    undone = run_in_project(
+        request, lambda session: session.run_with_rating_session(lambda rating: rating.undo_last_rating(name))
+    )
     return _render_next_question(request, f"Your rating of {undone.unit} on the scale {undone.task} is withdrawn.")
 
 

@@ -25,11 +25,11 @@ from tiltmeter.studio.pages.permissions import (
     build_form_route,
     build_language_values,
     can_adjudicate,
-    get_person,
     get_project_folder,
     get_project_name,
     get_settings,
-    require_person,
+    get_user_name,
+    require_user_name,
     run_in_project,
     run_in_review,
     select_fields,
@@ -62,7 +62,7 @@ def _render_projects(request: Request) -> Response:
     workspace = responses.get_studio(request).workspace
     cards = []
     for folder in sorted(workspace.list_projects()):
-        name = workspace.name_of(folder)
+        name = workspace.get_relative_name(folder)
         try:
             settings = read_settings(folder)
         except TiltmeterError as error:
@@ -70,12 +70,12 @@ def _render_projects(request: Request) -> Response:
         else:
             is_written = settings.system == WRITTEN
             cards.append(ProjectCard(name, settings.title or name, get_language_name(settings.language), is_written))
-    return responses.render_page(request, "review.html.jinja", cards=cards, person=get_person(request))
+    return responses.render_page(request, "review.html.jinja", cards=cards, person=get_user_name(request))
 
 
-def _render_state(request: Request) -> Response:
+def _render_review_state(request: Request) -> Response:
     """Render the number of items in a project and the progress of the user; decisions of other people are not shown."""
-    name = get_person(request)
+    name = get_user_name(request)
 
     def count_items(session: ProjectSession) -> dict[str, Any]:
         counts = session.project.store.count_stages()
@@ -97,14 +97,14 @@ def _count_progress(session: ProjectSession, name: str) -> tuple[int, int] | Non
 
 def _render_project(request: Request) -> Response:
     """Render the page of a project, with the tasks of the user."""
-    name = get_person(request)
+    name = get_user_name(request)
     settings = get_settings(request)
 
     def read_project(session: ProjectSession) -> dict[str, Any]:
         return {
             "reviewers": session.project.store.list_reviewer_names(),
             "progress": _count_progress(session, name),
-            "guidelines": session.review.guidelines(),
+            "guidelines": session.review.read_guidelines(),
         }
 
     return responses.render_page(
@@ -131,7 +131,9 @@ def _choose_reviewer(request: Request, values: Mapping[str, str]) -> Response:
     project = get_project_name(request)
     response = responses.redirect(request, f"/review/project?project={quote(project)}" if project else "/review")
     # The owner gets a new session, so that pages that were opened with another name can no longer send forms.
-    return responses.set_session(request, response, responses.get_studio(request).sessions.new("owner", name))
+    return responses.set_session(
+        request, response, responses.get_studio(request).sessions.create_session("owner", name)
+    )
 
 
 # The following functions are for the review of one item.
@@ -144,7 +146,7 @@ def _render_after_action(
     request: Request, act: Callable[[Review, str], NextItem], template: str = "review_next.html.jinja"
 ) -> Response:
     """Call `act` with the review of the project and the name of the user; render the item and the notice it returns."""
-    name = require_person(request)
+    name = require_user_name(request)
 
     def build_page(session: ProjectSession) -> tuple[ReviewPage | None, str, ProjectSettings]:
         view, notice = act(session.review, name)
@@ -171,16 +173,16 @@ def _render_item(request: Request) -> Response:
     item = request.query_params.get("item", "")
     if item:
         return _render_after_action(
-            request, lambda review, name: (review.show(item, name), ""), "review_item.html.jinja"
+            request, lambda review, name: (review.show_item(item, name), ""), "review_item.html.jinja"
         )
-    require_person(request)
+    require_user_name(request)
     get_project_folder(request)
     return responses.render_page(
         request, "review_item.html.jinja", project=get_project_name(request), page="next", notice=""
     )
 
 
-def _render_next(request: Request) -> Response:
+def _render_next_item(request: Request) -> Response:
     """Reserve the next item for the user and render the item; the user becomes a reviewer of the project."""
 
     def take_next(review: Review, name: str) -> NextItem:
@@ -197,12 +199,12 @@ def _store_decision(request: Request, values: Mapping[str, str]) -> Response:
 
 def _decide_item(review: Review, name: str, values: Mapping[str, str]) -> NextItem:
     item, is_dropped = values.get("item", ""), values.get("verdict") == "drop"
-    now = review.show(item, name).texts
+    now = review.show_item(item, name).texts
     texts = {} if is_dropped else select_fields(values, "text:")
     changed = {field: text for field, text in texts.items() if now.get(field) != text}
     accepted = {code: why for code, why in select_fields(values, "why:").items() if why.strip()}
     verdict: ReviewVerdict = "drop" if is_dropped else "edit" if changed else "accept"
-    review.decide(
+    review.decide_on_item(
         name,
         item,
         verdict,
@@ -218,37 +220,37 @@ def _decide_item(review: Review, name: str, values: Mapping[str, str]) -> NextIt
 
 
 def _store_question(request: Request, values: Mapping[str, str]) -> Response:
-    def ask(review: Review, name: str) -> NextItem:
+    def store_question(review: Review, name: str) -> NextItem:
         item = values.get("item", "")
-        review.ask(name, item, values.get("question", ""))
+        review.ask_question(name, item, values.get("question", ""))
         notice = f"The question about {item} is stored. The item returns when the question is answered."
         return review.take_next_item(name), notice
 
-    return _render_after_action(request, ask)
+    return _render_after_action(request, store_question)
 
 
 def _undo_decision(request: Request) -> Response:
     """Withdraw the last decision of the user, and render the item of that decision."""
 
-    def undo(review: Review, name: str) -> NextItem:
-        undone = review.undo(name)
+    def undo_last_decision(review: Review, name: str) -> NextItem:
+        undone = review.undo_decision(name)
         notice = f"Your decision on {undone.item} ({_WORDS[undone.verdict]}) is withdrawn."
-        return review.show(undone.item, name), notice
+        return review.show_item(undone.item, name), notice
 
-    return _render_after_action(request, undo)
+    return _render_after_action(request, undo_last_decision)
 
 
-def _render_previous(request: Request) -> Response:
+def _render_previous_item(request: Request) -> Response:
     """Render the item that the user decided on before the current item."""
     current = request.query_params.get("item", "")
 
-    def show_previous(review: Review, name: str) -> NextItem:
-        earlier = review.before(name, current)
+    def show_previous_item(review: Review, name: str) -> NextItem:
+        earlier = review.find_previous_decision(name, current)
         if earlier is None:
             raise UsageError("There is no earlier item that you have decided on.")
-        return review.show(earlier.item, name), f"You have already decided on {earlier.item}."
+        return review.show_item(earlier.item, name), f"You have already decided on {earlier.item}."
 
-    return _render_after_action(request, show_previous)
+    return _render_after_action(request, show_previous_item)
 
 
 def _check_texts(request: Request, values: Mapping[str, str]) -> Response:
@@ -256,16 +258,16 @@ def _check_texts(request: Request, values: Mapping[str, str]) -> Response:
 
     Nothing is stored.
     """
-    name, item, texts = require_person(request), values.get("item", ""), select_fields(values, "text:")
+    name, item, texts = require_user_name(request), values.get("item", ""), select_fields(values, "text:")
 
-    def check(review: Review) -> dict[str, Any]:
-        view = review.show(item, name)
+    def check_new_texts(review: Review) -> dict[str, Any]:
+        view = review.show_item(item, name)
         try:
-            findings, problem = review.check(name, item, texts), ""
+            findings, problem = review.check_texts(name, item, texts), ""
         except UsageError as error:
             findings, problem = [], str(error)
         changes = [
-            (view.name_of(field), mark_changes(view.texts[field], text))
+            (view.field_name(field), mark_changes(view.texts[field], text))
             for field, text in texts.items()
             if field in view.texts and text != view.texts[field]
         ]
@@ -276,13 +278,13 @@ def _check_texts(request: Request, values: Mapping[str, str]) -> Response:
         "review_check.html.jinja",
         given=select_fields(values, "why:"),
         language=get_settings(request).language,
-        **run_in_review(request, check),
+        **run_in_review(request, check_new_texts),
     )
 
 
 def _render_history(request: Request) -> Response:
     """Render the last 200 decisions of the user; the newest decision comes first."""
-    name = require_person(request)
+    name = require_user_name(request)
     decisions = run_in_review(request, lambda review: review.list_history(name, limit=200))
     return responses.render_page(
         request,
@@ -307,12 +309,12 @@ STUDIO_PAGE = StudioPage(
     "/review",
     [
         Route("/review", _render_projects),
-        Route("/review/state", _render_state),
+        Route("/review/state", _render_review_state),
         Route("/review/project", _render_project),
         build_form_route("/review/who", _choose_reviewer),
         Route("/review/item", _render_item),
-        Route("/review/next", _render_next, methods=["POST"]),
-        Route("/review/previous", _render_previous),
+        Route("/review/next", _render_next_item, methods=["POST"]),
+        Route("/review/previous", _render_previous_item),
         build_form_route("/review/decide", _store_decision),
         build_form_route("/review/ask", _store_question),
         Route("/review/undo", _undo_decision, methods=["POST"]),

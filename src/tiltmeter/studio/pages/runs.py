@@ -96,7 +96,7 @@ def _list_runs(request: Request) -> dict[str, Any]:
     given = request.query_params
     run_filter = RunFilter(**{name: given.get(name, "") for name in asdict(RunFilter())})
     start = responses.parse_whole_number(given.get("start") or "0", "The number of the first run")
-    runs = _get_state(request).index.runs(_READING)
+    runs = _get_state(request).index.list_runs(_READING)
     matching = [run for run in runs if run_filter.is_listed(run)]
     query = urlencode({name: value for name, value in asdict(run_filter).items() if value})
     return {
@@ -125,7 +125,7 @@ def format_time(finished: str) -> str:
 
 def _render_run(request: Request) -> Response:
     state = _get_state(request)
-    run = state.index.run(_get_run_name(request))
+    run = state.index.get_run(_get_run_name(request))
     return responses.render_page(
         request,
         "runs_open.html.jinja",
@@ -140,7 +140,7 @@ def _render_run(request: Request) -> Response:
 def _render_report_state(request: Request) -> Response:
     """Render the frame with the report of a run, or a message if the report does not exist yet."""
     state = _get_state(request)
-    run = state.index.whole(_get_run_name(request))
+    run = state.index.get_finished_run(_get_run_name(request))
     return responses.render_fragment(request, "runs_report.html.jinja", run=run, report=_get_report_state(state, run))
 
 
@@ -149,7 +149,7 @@ def _get_report_state(state: _RunsState, run: ListedRun) -> dict[str, Any]:
     if not run.is_whole:
         return {"ready": False, "problem": ""}
     try:
-        path = state.reports.get(state.index.workspace.path(run.path))
+        path = state.reports.get_report(state.index.workspace.resolve_path(run.path))
     except TiltmeterError as error:
         return {"ready": False, "problem": str(error)}
     return {"ready": path is not None, "problem": ""}
@@ -158,8 +158,8 @@ def _get_report_state(state: _RunsState, run: ListedRun) -> dict[str, Any]:
 def _serve_report(request: Request) -> Response:
     """Send the report of a run, for display in a frame or, if the query contains `save`, as a download."""
     state = _get_state(request)
-    run = state.index.whole(_get_run_name(request))
-    path = state.reports.wait_for(state.index.workspace.path(run.path))
+    run = state.index.get_finished_run(_get_run_name(request))
+    path = state.reports.wait_for_report(state.index.workspace.resolve_path(run.path))
     response = FileResponse(path, media_type="text/html")
     response.headers["Content-Security-Policy"] = FRAMED_POLICY
     if "save" in request.query_params:
@@ -169,9 +169,11 @@ def _serve_report(request: Request) -> Response:
 
 def _serve_download(request: Request) -> Response:
     state = _get_state(request)
-    run = state.index.whole(_get_run_name(request))
+    run = state.index.get_finished_run(_get_run_name(request))
     model = request.query_params.get("model")
-    chosen, text = build_download(request.query_params.get("as", ""), state.index.workspace.path(run.path), model)
+    chosen, text = build_download(
+        request.query_params.get("as", ""), state.index.workspace.resolve_path(run.path), model
+    )
     return Response(
         text,
         media_type=f"{chosen.media}; charset=utf-8",
@@ -187,22 +189,22 @@ def _format_attachment(run: ListedRun, suffix: str) -> str:
 def _describe_run(request: Request, given: Mapping[str, str]) -> Response:
     """Set the display name and the tags of a run."""
     index, path = _get_state(request).index, given.get("run", "")
-    index.describe(path, name=given.get("name"), tags=given.get("tags"))
-    return responses.render_fragment(request, "runs_described.html.jinja", run=index.run(path), saved=True)
+    index.write_description(path, name=given.get("name"), tags=given.get("tags"))
+    return responses.render_fragment(request, "runs_described.html.jinja", run=index.get_run(path), saved=True)
 
 
 def _delete_run(request: Request, given: Mapping[str, str]) -> Response:
-    _get_state(request).trash.delete(given.get("run", ""))
+    _get_state(request).trash.delete_run(given.get("run", ""))
     return responses.redirect(request, "/runs")
 
 
 def _render_trash(request: Request) -> Response:
-    deleted = _get_state(request).trash.runs()
+    deleted = _get_state(request).trash.list_deleted_runs()
     return responses.render_page(request, "runs_trash.html.jinja", deleted=deleted, days=DAYS)
 
 
 def _restore_run(request: Request, given: Mapping[str, str]) -> Response:
-    path = _get_state(request).trash.restore(given.get("deleted", ""))
+    path = _get_state(request).trash.restore_run(given.get("deleted", ""))
     return responses.redirect(request, f"/runs/open?{urlencode({'run': path})}")
 
 
@@ -220,13 +222,13 @@ def _render_compare(request: Request) -> Response:
 
 def _render_comparison(request: Request) -> Response:
     """Render the result of a comparison of runs."""
-    result = _get_state(request).comparisons.get(_parse_comparison(request))
+    result = _get_state(request).comparisons.get_comparison(_parse_comparison(request))
     return responses.render_fragment(request, "runs_compared.html.jinja", result=result, query=_build_query(request))
 
 
 def _serve_comparison(request: Request) -> Response:
     """Send the page of a comparison, for display in a frame or, if the query contains `save`, as a download."""
-    result = _get_state(request).comparisons.get(_parse_comparison(request))
+    result = _get_state(request).comparisons.get_comparison(_parse_comparison(request))
     if result.problem:
         raise UsageError(result.problem)
     response = HTMLResponse(result.page, headers={"Content-Security-Policy": FRAMED_POLICY})
@@ -242,9 +244,9 @@ def _build_query(request: Request) -> str:
 
 def _parse_comparison(request: Request) -> ComparisonRequest:
     index, given = _get_state(request).index, request.query_params
-    runs = [index.whole(path) for path in dict.fromkeys(given.getlist("run"))]
+    runs = [index.get_finished_run(path) for path in dict.fromkeys(given.getlist("run"))]
     distinct = len({run.name for run in runs}) == len(runs)
-    folders = {run.name if distinct else run.path: index.workspace.path(run.path) for run in runs}
+    folders = {run.name if distinct else run.path: index.workspace.resolve_path(run.path) for run in runs}
     state = tuple(find_run_folder(folder) for folder in folders.values())
     return build_comparison_request(folders, given.get("by", ""), tuple(given.getlist("across")), state)
 

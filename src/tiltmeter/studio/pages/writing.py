@@ -18,14 +18,14 @@ from tiltmeter.making.project_settings import ProjectSettings
 from tiltmeter.making.review.review_views import format_field
 from tiltmeter.making.writing.writing_checks import check_written_item, list_missing_checks
 from tiltmeter.making.writing.writing_plan import WritingSubject
-from tiltmeter.making.writing.written_items import add_written_item, count_written, load_writing_plan
+from tiltmeter.making.writing.written_items import add_written_item, count_written_items, load_writing_plan
 from tiltmeter.reports.language_names import get_language_name
 from tiltmeter.studio import responses
 from tiltmeter.studio.pages.permissions import (
     build_form_route,
     get_project_name,
     get_settings,
-    require_person,
+    require_user_name,
     run_in_project,
 )
 from tiltmeter.studio.project_threads import ProjectSession
@@ -78,10 +78,10 @@ def _render_writing(request: Request) -> Response:
 def _render_subjects(
     request: Request, about: str, notice: str, template: str = "review_writing.html.jinja"
 ) -> Response:
-    name, settings = require_person(request), get_settings(request)
+    name, settings = require_user_name(request), get_settings(request)
 
     def count_items(session: ProjectSession) -> tuple[list[SubjectLine], bool]:
-        plan, counts = load_writing_plan(session.project), count_written(session.project)
+        plan, counts = load_writing_plan(session.project), count_written_items(session.project)
         writer = next((one for one in plan.writers if one.casefold() == name.casefold()), "")
         return [SubjectLine(subject, counts[writer, subject.key]) for subject in plan.subjects], bool(writer)
 
@@ -123,7 +123,7 @@ def _get_values(values: Mapping[str, str], settings: ProjectSettings) -> dict[st
 
 
 def _store_item(request: Request, values: Mapping[str, str]) -> Response:
-    name, about = require_person(request), values.get("about", "")
+    name, about = require_user_name(request), values.get("about", "")
     written = run_in_project(
         request,
         lambda session: add_written_item(session.project, name, about, _get_values(values, session.project.settings)),
@@ -135,9 +135,9 @@ def _store_item(request: Request, values: Mapping[str, str]) -> Response:
 
 def _check_item(request: Request, values: Mapping[str, str]) -> Response:
     """Render the problems that are found in the texts of the form; nothing is stored."""
-    require_person(request)
+    require_user_name(request)
 
-    def check(session: ProjectSession) -> list[str]:
+    def check_new_item(session: ProjectSession) -> list[str]:
         settings = session.project.settings
         if not list_writing_fields(settings):
             return []
@@ -145,7 +145,9 @@ def _check_item(request: Request, values: Mapping[str, str]) -> Response:
         findings = check_written_item(session.project, "", get_form(settings.form).name, texts)
         return [finding.reason for finding in findings]
 
-    return responses.render_fragment(request, "review_write_check.html.jinja", findings=run_in_project(request, check))
+    return responses.render_fragment(
+        request, "review_write_check.html.jinja", findings=run_in_project(request, check_new_item)
+    )
 
 
 ROUTES = [

@@ -11,10 +11,10 @@ from tests.models.served import Served, serving, train
 from tests.support.messages import raises_mentioning
 from tiltmeter.engine.answer_store import AnswerStore
 from tiltmeter.errors import ModelError
-from tiltmeter.models import confirmation
-from tiltmeter.models.confirmation import KnownAnswer, compare_answers, compute_detection_probability
+from tiltmeter.models import server_confirmation
 from tiltmeter.models.endpoint import EndpointModel
-from tiltmeter.models.model_opener import open_given
+from tiltmeter.models.model_opener import open_given_model
+from tiltmeter.models.server_confirmation import KnownAnswer, compare_answers, compute_detection_probability
 from tiltmeter.options import ModelOptions
 from tiltmeter.questions import Answer, Question
 
@@ -38,13 +38,13 @@ def store() -> Iterator[AnswerStore]:
 
 @pytest.fixture
 def short_windows(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(confirmation, "WINDOW", 30)
-    monkeypatch.setattr(confirmation, "REPEATED", 8)
+    monkeypatch.setattr(server_confirmation, "WINDOW", 30)
+    monkeypatch.setattr(server_confirmation, "REPEATED", 8)
 
 
 def opened(address: str, folder: Path, cache: Path, concurrency: int = 4) -> EndpointModel:
     options = ModelOptions(tokenizer=str(folder), cache=cache, concurrency=concurrency)
-    model = open_given(f"openai:tiny@{address}", options)
+    model = open_given_model(f"openai:tiny@{address}", options)
     assert isinstance(model, EndpointModel)
     model.client.pauses = (0.01,)
     return model
@@ -207,8 +207,8 @@ def test_the_manifest_says_what_was_confirmed(folder: Path, tmp_path: Path, monk
         result = tiltmeter.evaluate(name, "starter/intrasentence:en", tokenizer=str(folder))
     described = result.manifest.models[0].details["confirmation"]
     assert described["confirmations"] >= 1
-    assert described["items"] == confirmation.REPEATED
-    assert described["noticed"]["10%"] == round(compute_detection_probability(0.1, confirmation.REPEATED), 3)
+    assert described["items"] == server_confirmation.REPEATED
+    assert described["noticed"]["10%"] == round(compute_detection_probability(0.1, server_confirmation.REPEATED), 3)
 
 
 @pytest.mark.parametrize("share", [0.05, 0.1, 0.2])
@@ -216,5 +216,5 @@ def test_the_probability_of_noticing_a_change(share: float) -> None:
     """Against a simulation of what a confirmation does: a random sample of a run's questions."""
     draws = np.random.default_rng(1)
     changed = np.arange(2000) < share * 2000
-    noticed = [draws.choice(changed, confirmation.REPEATED, replace=False).any() for _ in range(4000)]
-    assert abs(np.mean(noticed) - compute_detection_probability(share, confirmation.REPEATED)) < 0.03
+    noticed = [draws.choice(changed, server_confirmation.REPEATED, replace=False).any() for _ in range(4000)]
+    assert abs(np.mean(noticed) - compute_detection_probability(share, server_confirmation.REPEATED)) < 0.03

@@ -62,7 +62,7 @@ class SelfTestResult(NamedTuple):
 def run_self_test(model: "EndpointModel") -> SelfTestResult:
     """Send the probes and check the replies; raise a ModelError if the log-probabilities are wrong."""
     texts = [_encode_sentence(model, sentence) for sentence in PROBES]
-    first = _ask_first(model, texts[0])
+    first = _ask_first_text(model, texts[0])
     values = _ask_values(model, texts)
     repeated = _measure_noise(
         model,
@@ -81,7 +81,7 @@ def run_self_test(model: "EndpointModel") -> SelfTestResult:
     return SelfTestResult(probes, max(repeated, extended))
 
 
-def _ask_first(model: "EndpointModel", text: Ids) -> list[TokenEntry]:
+def _ask_first_text(model: "EndpointModel", text: Ids) -> list[TokenEntry]:
     """Return the tokens in the reply to one text; after an error, try other variants of the request."""
     while True:
         try:
@@ -178,7 +178,7 @@ def _encode_sentence(model: "EndpointModel", sentence: str) -> Ids:
 
 
 def _ask_entries(model: "EndpointModel", texts: Sequence[Ids]) -> list[list[TokenEntry]]:
-    replies = dict(entry for together in model.entries(texts) for entry in together)
+    replies = dict(entry for together in model.request_token_entries(texts) for entry in together)
     return [replies[index] for index in range(len(texts))]
 
 

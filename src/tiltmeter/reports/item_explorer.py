@@ -55,7 +55,7 @@ from tiltmeter.measures import find_module_scale, is_measure_module
 from tiltmeter.measures.factors import Labels
 from tiltmeter.measures.item_contributions import StrengthUnit
 from tiltmeter.measures.measure import ItemScale, find_item_scale, list_quantities
-from tiltmeter.reports.display_text import clip, format_label
+from tiltmeter.reports.display_text import clip_text, format_label
 from tiltmeter.reports.group_names import get_group_name, list_name_columns
 from tiltmeter.reports.item_texts import DataKey
 from tiltmeter.reports.item_tokens import group_tokens, select_tokens
@@ -71,7 +71,7 @@ _Array = np.ndarray[Any, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class _ScoreSpec:
+class _DisplayedScores:
     """The scale by which items are sorted, and which scores the page shows for an item (by role: `stereotype`, …)."""
 
     scale: ItemScale
@@ -88,7 +88,7 @@ class _ValueIndex:
 
     indexes: dict[Any, int] = field(default_factory=dict)
 
-    def add(self, value: Any) -> int:
+    def add_value(self, value: Any) -> int:
         return self.indexes.setdefault(value, len(self.indexes))
 
 
@@ -130,7 +130,7 @@ def build_explorer(
     left_out = 0
     for names, rows in groups:
         benchmark, part, language = map(str, names)
-        spec = _find_score_spec(rows, modules.get(benchmark))
+        spec = _find_displayed_scores(rows, modules.get(benchmark))
         if spec is None:
             if not list_quantities(rows["role"].unique(), list_attribute_columns(rows)):
                 messages[
@@ -178,7 +178,7 @@ def build_explorer(
     return Explorer(packed_text, count, left_out, tuple(messages))
 
 
-def _find_score_spec(rows: pd.DataFrame, module: str | None) -> _ScoreSpec | None:
+def _find_displayed_scores(rows: pd.DataFrame, module: str | None) -> _DisplayedScores | None:
     """Return the scale of the items and the roles of the scores to display, as the measures of `module` define them.
 
     If `module` is not a known measure module, use the first measure that has a scale for these scores. Return None if
@@ -191,10 +191,12 @@ def _find_score_spec(rows: pd.DataFrame, module: str | None) -> _ScoreSpec | Non
         scale = find_item_scale(roles, columns)
     if scale is None:
         return None
-    return _ScoreSpec(scale, (*scale.strength.roles, *(role for role in scale.strength.optional if role in roles)))
+    return _DisplayedScores(
+        scale, (*scale.strength.roles, *(role for role in scale.strength.optional if role in roles))
+    )
 
 
-def _list_text_roles(spec: _ScoreSpec, texts: Iterable[ItemText]) -> tuple[str, ...]:
+def _list_text_roles(spec: _DisplayedScores, texts: Iterable[ItemText]) -> tuple[str, ...]:
     """Return the roles of the texts to display.
 
     These are the roles of the scores. If an item has only one score for all its texts, the roles in `texts` are used.
@@ -218,7 +220,7 @@ def _list_filter_attributes(rows: pd.DataFrame) -> list[str]:
 
 def _pack_items(
     rows: pd.DataFrame,
-    spec: _ScoreSpec,
+    spec: _DisplayedScores,
     sides: Sequence[str],
     attributes: Sequence[str],
     texts: Mapping[str, ItemText],
@@ -250,7 +252,7 @@ def _pack_items(
     for at in kept.tolist():
         identifier = format_label(str(table.index[at]))
         text = texts.get(identifier)
-        text_index = sentences.add((text.context, *(text.texts.get(side, "") for side in sides))) if text else -1
+        text_index = sentences.add_value((text.context, *(text.texts.get(side, "") for side in sides))) if text else -1
         values = [
             _add_label(name, labels[name].iat[at], words, _find_value_name(labels, name, at)) for name in attributes
         ]
@@ -258,7 +260,10 @@ def _pack_items(
             model_scores = _pack_translations(translations, models, table.index[at], numbers[at], sentences)
         elif spec.unit == "choices":
             model_scores = [
-                [_round_scores(shares), [[words.add(prompt), sentences.add((reply,))] for prompt, reply in answers]]
+                [
+                    _round_scores(shares),
+                    [[words.add_value(prompt), sentences.add_value((reply,))] for prompt, reply in answers],
+                ]
                 if (answers := replies.get((model, str(table.index[at])), []))
                 else 0
                 for model, shares in zip(models, numbers[at], strict=True)
@@ -270,22 +275,22 @@ def _pack_items(
             ]
         else:
             model_scores = [_round_scores(scores) for scores in numbers[at]]
-        packed.append([words.add(identifier), text_index, int(directions[at]), values, *model_scores])
+        packed.append([words.add_value(identifier), text_index, int(directions[at]), values, *model_scores])
     return packed, len(table) - len(kept)
 
 
-def _compute_directions(labels: pd.DataFrame, spec: _ScoreSpec) -> _Array:
+def _compute_directions(labels: pd.DataFrame, spec: _DisplayedScores) -> _Array:
     """Return the direction of each item: 1, or -1 if a low score of the item is stereotypical."""
     return spec.scale.quantity.compute_directions(_get_columns(labels, spec), len(labels))
 
 
-def _get_columns(labels: pd.DataFrame, spec: _ScoreSpec) -> dict[str, Labels]:
+def _get_columns(labels: pd.DataFrame, spec: _DisplayedScores) -> dict[str, Labels]:
     """Return the columns of item attributes that the measure needs, by column name."""
     values, known = spec.scale.quantity.values, list_attribute_columns(labels)
     return {name: labels[name].to_numpy(dtype=object) for name in (*values.columns, values.sides) if name in known}
 
 
-def _compute_strengths(numbers: _Array, labels: pd.DataFrame, spec: _ScoreSpec) -> _Array:
+def _compute_strengths(numbers: _Array, labels: pd.DataFrame, spec: _DisplayedScores) -> _Array:
     """Return an array with the preference for the stereotype: a row for each item and a column for each model.
 
     The preference is NaN if the model has no scores for the item.
@@ -313,7 +318,7 @@ def _group_replies(
     for row in answers[here].to_dict("records"):
         prompt = f"wording {row['wording']}, {row['order']}: {row['outcome']}"
         replies.setdefault((str(row["model"]), str(row["item"])), []).append(
-            (format_label(prompt, 200), clip(str(row["reply"]), _LONGEST_REPLY))
+            (format_label(prompt, 200), clip_text(str(row["reply"]), _LONGEST_REPLY))
         )
     return replies
 
@@ -322,7 +327,7 @@ def _index_translations(rows: pd.DataFrame) -> dict[tuple[str, str], str]:
     if ITEM_TRANSLATION not in rows:
         return {}
     keys = zip(rows["model"], rows["item"], strict=True)
-    return {key: clip(str(text)) for key, text in zip(keys, rows[ITEM_TRANSLATION], strict=True)}
+    return {key: clip_text(str(text)) for key, text in zip(keys, rows[ITEM_TRANSLATION], strict=True)}
 
 
 def _pack_translations(
@@ -337,7 +342,7 @@ def _pack_translations(
     The gender is None if the translation shows no gender.
     """
     return [
-        [None if np.isnan(gender) else int(gender), sentences.add((translations[model, item],))]
+        [None if np.isnan(gender) else int(gender), sentences.add_value((translations[model, item],))]
         if (model, item) in translations
         else 0
         for model, gender in zip(models, numbers[:, 0].tolist(), strict=True)
@@ -357,8 +362,8 @@ def _add_label(attribute: str, value: Any, words: _ValueIndex, own_name: str = "
     if isinstance(value, bool | np.bool_):
         # For a Boolean attribute, its name is shown instead of "True".
         name = attribute.replace("_", " ")
-        return words.add(format_label(name if value else f"no {name}"))
-    return words.add(format_label(f"{value} {own_name}" if own_name else get_group_name(attribute, str(value))))
+        return words.add_value(format_label(name if value else f"no {name}"))
+    return words.add_value(format_label(f"{value} {own_name}" if own_name else get_group_name(attribute, str(value))))
 
 
 def _select_strongest(strengths: _Array, limit: int) -> _Array:

@@ -14,7 +14,7 @@ import numpy as np
 
 from tiltmeter.engine.answer_store import AnswerStore
 from tiltmeter.errors import ModelError
-from tiltmeter.models.self_test import MAX_NOISE
+from tiltmeter.models.server_self_test import MAX_NOISE
 from tiltmeter.questions import Answer, Question
 
 # Maximum number of requests between two confirmations, and maximum number of questions that a confirmation repeats.
@@ -84,7 +84,7 @@ def _measure_changes(ask: Ask, known: Sequence[KnownAnswer]) -> dict[bytes, floa
     return changes
 
 
-class Confirmation:
+class ServerConfirmation:
     """Checks during a run that the server does not replace its model."""
 
     def __init__(self, address: str, ask: Ask, probes: Sequence[KnownAnswer]) -> None:
@@ -95,11 +95,11 @@ class Confirmation:
         self._confirmations = self._repeated = 0
         self._smallest_sample = REPEATED
 
-    def choose(self, questions: Sequence[Question]) -> list[Question]:
+    def choose_questions(self, questions: Sequence[Question]) -> list[Question]:
         """Return a random sample of the questions; the run asks them first, and the first confirmation repeats them."""
         return self._random.sample(questions, min(REPEATED, len(questions)))
 
-    def remember(self, chosen: Sequence[Question], answers: Mapping[bytes, Answer]) -> None:
+    def remember_answers(self, chosen: Sequence[Question], answers: Mapping[bytes, Answer]) -> None:
         """Keep the answers to `chosen` for comparison in later confirmations; at most `WINDOW` answers are kept."""
         for question in chosen[: max(0, WINDOW - len(self._known))]:
             if question.digest in answers:
@@ -112,7 +112,7 @@ class Confirmation:
         self._repeated += comparison.compared
         return not comparison.changed
 
-    def confirm(self, discarded: int) -> None:
+    def confirm_model(self, discarded: int) -> None:
         """Ask the probes and some of the run's questions again; raise a ServerChangedError if an answer changed.
 
         `discarded` is the number of answers since the last confirmation; the error message contains it.
@@ -160,14 +160,14 @@ class UnconfirmedAnswers:
         self._store, self._fingerprint = store, fingerprint
         self._keys = [f"{fingerprint} unconfirmed", f"{fingerprint} unconfirmed, last"]
 
-    def keep(self, answers: Mapping[bytes, Answer]) -> None:
+    def store_answers(self, answers: Mapping[bytes, Answer]) -> None:
         """Store unconfirmed answers for the next run; `answers` must be in the order in which they arrived."""
         ordered = list(answers)
         for key, digests in zip(self._keys, (ordered[:-REPEATED], ordered[-REPEATED:]), strict=True):
             if digests:
                 self._store.put(key, {digest: answers[digest] for digest in digests})
 
-    def settle(self, questions: Mapping[bytes, Question], ask: Ask) -> dict[bytes, Answer]:
+    def confirm_answers(self, questions: Mapping[bytes, Question], ask: Ask) -> dict[bytes, Answer]:
         """Ask the last questions of the earlier run again, and return the answers that are now confirmed.
 
         If the last answers are equal, all unconfirmed answers are stored as confirmed; otherwise all are deleted.

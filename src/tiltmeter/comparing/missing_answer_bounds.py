@@ -8,44 +8,46 @@ from tiltmeter.runs.result import Result
 
 
 @dataclass(frozen=True, slots=True)
-class MissingSlack:
+class MissingAnswerBounds:
     """How much lower and higher a number could be if all missing answers were known."""
 
     below: float = 0.0
     above: float = 0.0
 
     @property
-    def width(self) -> float:
+    def largest_change(self) -> float:
         """The larger of `below` and `above`."""
         return max(self.below, self.above)
 
-    def subtract(self, other: "MissingSlack") -> "MissingSlack":
+    def subtract_bounds(self, other: "MissingAnswerBounds") -> "MissingAnswerBounds":
         """Return how much lower and higher the difference between this number and another number could be.
 
-        >>> MissingSlack(1.0, 2.0).subtract(MissingSlack(10.0, 20.0))
-        MissingSlack(below=21.0, above=12.0)
+        >>> MissingAnswerBounds(1.0, 2.0).subtract_bounds(MissingAnswerBounds(10.0, 20.0))
+        MissingAnswerBounds(below=21.0, above=12.0)
         """
-        return MissingSlack(self.below + other.above, self.above + other.below)
+        return MissingAnswerBounds(self.below + other.above, self.above + other.below)
 
 
-NO_SLACK = MissingSlack()
-Slacks = Mapping[tuple[str, ...], MissingSlack]
+NO_MISSING_ANSWERS = MissingAnswerBounds()
+BoundsByMeasure = Mapping[tuple[str, ...], MissingAnswerBounds]
 
 
-def index_slacks(runs: Sequence[tuple[str, Result]], where: Mapping[str, str] | None = None) -> Slacks:
+def index_missing_answer_bounds(
+    runs: Sequence[tuple[str, Result]], where: Mapping[str, str] | None = None
+) -> BoundsByMeasure:
     """Return how far missing answers could move each value; the keys are the key of a cell and the name of a measure.
 
     If `where` selects one group of items, the values are those of this group if the run has them, otherwise those of
     all items.
     """
-    found: dict[tuple[str, ...], MissingSlack] = {}
+    found: dict[tuple[str, ...], MissingAnswerBounds] = {}
     for name, result in runs:
         for record in sorted(result.records, key=lambda record: record.view != "all"):
             lowest, highest = record.lowest_possible, record.highest_possible
             if lowest is None or highest is None or not _is_about(record, where or {}):
                 continue
             key = (name, record.model, record.benchmark, record.part, record.language, record.protocol, record.measure)
-            found[key] = MissingSlack(record.value - lowest, highest - record.value)
+            found[key] = MissingAnswerBounds(record.value - lowest, highest - record.value)
     return found
 
 

@@ -9,9 +9,9 @@ from typing import Any
 
 from tiltmeter.papers.printed_numbers import PrintedNumber
 from tiltmeter.papers.rounding import NOISE, matches_printed
-from tiltmeter.papers.sources.lookup import find_source
 from tiltmeter.papers.sources.recipe import NotAvailable
 from tiltmeter.papers.sources.recipe_context import RecipeContext
+from tiltmeter.papers.sources.source_lookup import find_source
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class Reason:
         if self.other_cell is not None:
             source = find_source(number, from_models=from_models, other_cell=self.other_cell)
             try:
-                ours = context.compute(source.recipe)[source.key] if source.recipe else ours
+                ours = context.compute_numbers(source.recipe)[source.key] if source.recipe else ours
             except (NotAvailable, KeyError):
                 return False
         return matches_printed(number.text, ours, number.digits) or self._is_within_tolerance(number, ours)

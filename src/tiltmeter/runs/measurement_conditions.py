@@ -48,23 +48,23 @@ def get_answer_type(kind: str) -> AnswerType:
 def pool_conditions(conditions: Sequence[MeasurementConditions]) -> MeasurementConditions:
     """Combine the conditions of several parts into one object; different values are joined with " + "."""
 
-    def join(values: Iterable[str | None]) -> str | None:
+    def join_values(values: Iterable[str | None]) -> str | None:
         distinct = list(dict.fromkeys(value for value in values if value is not None))
         return " + ".join(distinct) or None
 
     return replace(
         conditions[0],
         part=OVERALL,
-        protocol=join(entry.protocol for entry in conditions) or "",
-        family=join(entry.family for entry in conditions) or "",
-        kind=join(entry.kind for entry in conditions),
+        protocol=join_values(entry.protocol for entry in conditions) or "",
+        family=join_values(entry.family for entry in conditions) or "",
+        kind=join_values(entry.kind for entry in conditions),
         unknown=sum(entry.unknown for entry in conditions),
         zero=sum(entry.zero for entry in conditions),
         items=sum(entry.items for entry in conditions),
     )
 
 
-def with_conditions(records: Iterable[Record], conditions: Sequence[MeasurementConditions]) -> list[Record]:
+def add_conditions(records: Iterable[Record], conditions: Sequence[MeasurementConditions]) -> list[Record]:
     """Return the records with the answer type and the kind of model from the conditions."""
     single = {entry.names: entry for entry in conditions}
     pooled_by_run = {key: pool_conditions(parts) for key, parts in _group_by_run(conditions).items()}

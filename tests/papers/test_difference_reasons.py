@@ -1,7 +1,7 @@
 from pathlib import Path
 
+from tiltmeter.papers.difference_reasons import load_reasons, load_remarks
 from tiltmeter.papers.printed_numbers import find_paper, load_papers, read_printed_numbers
-from tiltmeter.papers.reasons import load_reasons, load_remarks
 
 
 def test_every_reason_and_remark_is_about_numbers_that_there_are() -> None:

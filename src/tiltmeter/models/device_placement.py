@@ -52,7 +52,7 @@ def find_dtype(dtype: str, device: torch.device, config: Any) -> torch.dtype:
     return getattr(torch, dtype)  # type: ignore[no-any-return]
 
 
-def parse_split(always: bool, max_memory: Mapping[str, str] | None) -> DeviceSplit:
+def parse_device_split(always: bool, max_memory: Mapping[str, str] | None) -> DeviceSplit:
     """Return a `DeviceSplit` from options; `max_memory` maps GPU numbers or `cpu` to sizes. A size forces a split."""
     if not max_memory:
         return DeviceSplit(always)

@@ -1,4 +1,4 @@
-"""Panels: tables with the contributions of items to one measure, for several models on one part and language."""
+"""Tables with the contributions of items to one measure, for several models on one part and language."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from tiltmeter.runs.scoring_methods import PROTOCOL
 
 
 @dataclass(frozen=True, slots=True)
-class ItemPanel:
+class ContributionTable:
     """The contributions of items to a measure, for several models.
 
     `contributions` has a row for each model and a column for each item. `cells` are the scores of the models, `items`
@@ -47,21 +47,21 @@ class ItemPanel:
         return self.cells[0].language
 
     @property
-    def is_quality(self) -> bool:
+    def measures_quality(self) -> bool:
         """Whether the ideal of the measure is its best value, as for LMS and accuracy, so that answers can be wrong."""
         return self.quantity.measure.ideal_at_bound
 
-    def values(self, chosen: "np.ndarray[tuple[int], np.dtype[np.bool_]] | None" = None) -> Floats:
+    def compute_model_values(self, chosen: "np.ndarray[tuple[int], np.dtype[np.bool_]] | None" = None) -> Floats:
         """Return the value of the measure for each model on the items of the mask `chosen`, or on all items.
 
         The value is NaN if the measure is not defined on the chosen items.
         """
         items = self.items if chosen is None else self.items[chosen]
         first, values = self.cells[0], self.quantity.values
-        labels, sides = first.labels(self.quantity, items), first.sides(self.quantity, items)
+        labels, sides = first.get_strata(self.quantity, items), first.get_stratum_sides(self.quantity, items)
         if not len(items) or not values.is_defined(labels, sides):
             return np.full(len(self.cells), np.nan)
-        weights = np.full(len(items), 1 / len(items)) if labels is None else values.weights(labels, sides)
+        weights = np.full(len(items), 1 / len(items)) if labels is None else values.compute_weights(labels, sides)
         table = self.contributions if chosen is None else self.contributions[:, chosen]
         return np.asarray(table @ weights, dtype=np.float64)
 
@@ -88,21 +88,21 @@ class ItemPanel:
     def compute_weights(self) -> Floats | None:
         """Return the weight of each item in the measure; None if all weights are equal."""
         first = self.cells[0]
-        labels, sides = first.labels(self.quantity, self.items), first.sides(self.quantity, self.items)
-        return None if labels is None else self.quantity.values.weights(labels, sides)
+        labels, sides = first.get_strata(self.quantity, self.items), first.get_stratum_sides(self.quantity, self.items)
+        return None if labels is None else self.quantity.values.compute_weights(labels, sides)
 
     def list_factor_columns(self) -> tuple[str, ...]:
         """Return the names of the attributes that can define clusters of items, such as the target."""
         known = self.cells[0].attributes.columns
         return tuple(name for name in self.quantity.values.factors if name in known)
 
-    def factors(self) -> Factors | None:
+    def build_factors(self) -> Factors | None:
         """Return the factors that items share (target, words, template); None if they share none."""
-        return self.cells[0].factors(self.quantity, self.items)
+        return self.cells[0].build_factors(self.quantity, self.items)
 
 
-def build_panels(cells: Sequence[Cell]) -> Iterator[ItemPanel]:
-    """Yield a panel (table of items by models) for each part, language and measure that is primary or has a best value.
+def build_contribution_tables(cells: Sequence[Cell]) -> Iterator[ContributionTable]:
+    """Yield a table of items by models for each part, language and measure that is primary or has a best value.
 
     A measure has a best value if its ideal is an end of its scale (100 for LMS). Pooled parts are left out, because
     their items are already in the single parts. Each model counts once: if it has several cells, the one with the
@@ -125,7 +125,7 @@ def build_panels(cells: Sequence[Cell]) -> Iterator[ItemPanel]:
                     has_primary |= quantity.measure.decides
                     by_measure.setdefault(quantity.name, []).append((cell, quantity))
         for members in by_measure.values():
-            yield _build_panel([cell for cell, _ in members], members[0][1], repeated)
+            yield _build_contribution_table([cell for cell, _ in members], members[0][1], repeated)
 
 
 def _select_distinct_models(cells: Sequence[Cell]) -> list[Cell]:
@@ -140,12 +140,14 @@ def _select_distinct_models(cells: Sequence[Cell]) -> list[Cell]:
     return distinct
 
 
-def _build_panel(cells: Sequence[Cell], quantity: Quantity, repeated: tuple[Cell, ...]) -> ItemPanel:
-    items = cells[0].items(quantity)
+def _build_contribution_table(
+    cells: Sequence[Cell], quantity: Quantity, repeated: tuple[Cell, ...]
+) -> ContributionTable:
+    items = cells[0].list_items(quantity)
     seen = set(items)
     for cell in cells[1:]:
-        own = cell.items(quantity)
+        own = cell.list_items(quantity)
         seen.update(own)
         items = items[items.isin(own)]
-    contributions = np.vstack([cell.values(quantity, items) for cell in cells])
-    return ItemPanel(quantity, tuple(cells), items, contributions, len(seen) - len(items), repeated)
+    contributions = np.vstack([cell.compute_item_values(quantity, items) for cell in cells])
+    return ContributionTable(quantity, tuple(cells), items, contributions, len(seen) - len(items), repeated)
