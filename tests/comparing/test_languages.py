@@ -131,6 +131,21 @@ def test_models_are_grouped_by_the_number_of_languages_and_by_attributes() -> No
         compare_languages(runs(), attributes, group="instuct")
 
 
+def test_a_given_attribute_is_preferred_to_a_derived_one_with_the_same_groups() -> None:
+    single = {name for name, _ in runs() if name.startswith(LANGUAGES)}
+    attributes = ModelAttributes(
+        {name: DescribedModel(name, {"multilingual": name not in single, "team": "a"}) for name, _ in runs()}
+    )
+    default = compare_languages(runs(), attributes, measures=["SS"]).analyses[0].groups
+    assert [one.attribute for one in default if one.members == "models"] == ["multilingual"]
+    (named,) = compare_languages(runs(), attributes, measures=["SS"], group="multilingual").analyses[0].groups
+    assert named == next(one for one in default if one.attribute == "multilingual")
+    (derived,) = compare_languages(runs(), attributes, measures=["SS"], group="measured in").analyses[0].groups
+    assert derived.these.value == pytest.approx(named.these.value)
+    with raises_mentioning(UsageError, "team", "'a'", "--group team"):
+        compare_languages(runs(), attributes, group="team")
+
+
 def test_sizes_have_a_slope() -> None:
     attributes = ModelAttributes(
         {name: DescribedModel(name, {"size": 10.0 ** (7 + place % 3)}) for place, (name, _) in enumerate(runs())}

@@ -20,19 +20,20 @@ Groups = dict[str, dict[str, str]]
 def collect_model_groups(
     runs: Sequence[tuple[str, Result]], cells: Sequence[Cell], attributes: ModelAttributes
 ) -> Groups:
-    """Return a mapping from attribute to the value of each model; attributes with equal groups are given once."""
+    """Return a mapping from attribute to the value of each model; given attributes come first."""
     entries = {entry.name: entry for _, result in runs for entry in result.manifest.models}
-    groups: Groups = {MEASURED_IN: {}, "kind": {}}
+    groups: Groups = {}
+    derived: Groups = {MEASURED_IN: {}, "kind": {}}
     for model in dict.fromkeys(cell.model for cell in cells):
         own = [cell for cell in cells if cell.model == model]
         several = len({cell.language for cell in own}) > 1
-        groups[MEASURED_IN][model] = "several languages" if several else "one language"
+        derived[MEASURED_IN][model] = "several languages" if several else "one language"
         if kind := own[0].conditions.kind:
-            groups["kind"][model] = kind
+            derived["kind"][model] = kind
         for name, value in attributes.describe_model(model, entries.get(model)).get_attribute_texts().items():
-            if name not in _NO_GROUPS:
-                groups.setdefault(name, {}).setdefault(model, value)
-    return _drop_repetitions(groups)
+            if name not in _NO_GROUPS and name not in derived:
+                groups.setdefault(name, {})[model] = value
+    return {**groups, **{name: values for name, values in derived.items() if values}}
 
 
 def collect_language_groups(languages: Iterable[str]) -> Groups:
@@ -42,7 +43,7 @@ def collect_language_groups(languages: Iterable[str]) -> Groups:
         for name, value in get_language_attributes(language).items():
             if name != "language":
                 groups.setdefault(name, {})[language] = value
-    return _drop_repetitions(groups)
+    return groups
 
 
 def collect_sizes(
@@ -56,9 +57,16 @@ def collect_sizes(
 
 
 def select_attribute(name: str | None, of_models: Groups, of_languages: Groups) -> tuple[Groups, Groups]:
-    """Return only the groups of one attribute, of models if they have it, otherwise of languages; all for None."""
+    """Return only the groups of one attribute, of models if they have it, otherwise of languages.
+
+    With None, return all attributes with several values; attributes with equal groups are given once.
+    """
     if name is None:
-        return of_models, of_languages
+        return _drop_repetitions(of_models), _drop_repetitions(of_languages)
+    for groups in (of_models, of_languages):
+        values = set(groups.get(name, {}).values())
+        if len(values) == 1:
+            raise UsageError(f"The only value of {name} is {values.pop()!r}, but groups need two; omit --group {name}.")
     if name in of_models:
         return {name: of_models[name]}, {}
     if name in of_languages:
