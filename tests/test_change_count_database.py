@@ -68,6 +68,17 @@ def copy_of(path: Path, folder: Path) -> Path:
     return folder / path.name
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no pipes in folders")
+def test_a_pipe_in_place_of_the_count_is_not_waited_for(tmp_path: Path) -> None:
+    path = tmp_path / "project.sqlite"
+    with in_use(path, "pears"):
+        pass
+    get_count_path(path).unlink(missing_ok=True)
+    os.mkfifo(get_count_path(path))
+    with raises_mentioning(TiltmeterError, "project.sqlite-count", "not a regular file", "delete"):
+        decided(path)
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork processes")
 @pytest.mark.parametrize("blocked", [False, True])
 def test_no_damage_to_a_log_loses_decisions_silently(

@@ -107,7 +107,7 @@ def test_items_without_frames_are_listed(tokenizer: Any) -> None:
 
 
 def test_encoder_decoders_are_not_asked(tokenizer: Any) -> None:
-    with raises_mentioning(UnsupportedPart, "Frames", "encoder-decoders"):
+    with raises_mentioning(UnsupportedPart, "frames", "encoder-decoders"):
         ask("frame", [VERBS], text(tokenizer, "seq2seq"), protocol="published")
 
 

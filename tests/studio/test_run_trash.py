@@ -110,7 +110,7 @@ def test_an_unfinished_run_can_be_deleted_after_a_while(index: RunIndex, clock: 
     with raises_mentioning(UsageError, "half was changed a moment ago", "wait a minute"):
         trash.delete_run("half")
     clock.now += timedelta(seconds=50)
-    with raises_mentioning(UsageError, "being written"):
+    with raises_mentioning(UsageError, "wait a minute"):
         trash.delete_run("half")
     assert folder.is_dir()
     clock.now += timedelta(seconds=50)

@@ -12,6 +12,7 @@ import zlib
 from dataclasses import dataclass
 from pathlib import Path
 
+from tiltmeter.errors import UsageError
 from tiltmeter.files import copy_folder_permissions
 
 _HEADER = b"SQLite format 3\0"
@@ -57,9 +58,15 @@ def count_file_changes(path: Path) -> int:
 
 
 def read_count(path: Path) -> ChangeCount:
-    """Return the change count of a database; both numbers are 0 if the count file is missing or damaged."""
+    """Return the change count of a database; both numbers are 0 if the count file is missing or damaged.
+
+    Raise a UsageError if the count file is a pipe or a device, because reading a pipe would wait forever.
+    """
+    target = get_count_path(path)
+    if target.exists() and not (target.is_file() or target.is_dir()):
+        raise UsageError(f"{target} is not a regular file; delete it.")
     try:
-        count = _parse_count(get_count_path(path).read_bytes())
+        count = _parse_count(target.read_bytes())
     except OSError:
         count = None
     return count or ChangeCount(0, 0)
