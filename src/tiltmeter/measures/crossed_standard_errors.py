@@ -11,9 +11,9 @@ import numpy as np
 
 from tiltmeter.measures.factors import Codes, Factors
 from tiltmeter.measures.standard_errors import (
-    FEWEST_CLUSTERS,
     Floats,
     StandardError,
+    combine_factor_errors,
     compute_cluster_df,
     compute_standard_error,
 )
@@ -34,7 +34,7 @@ def compute_crossed_error(influences: Mapping[str, Floats], factors: Mapping[str
         used = {language: codes[language] for language in influences if language in codes}
         if any(int(one.max()) + 1 < len(one) for one in used.values()):
             clustered.append(_compute_factor_error(name, used, influences, total, independent))
-    return _combine_errors(independent, clustered)
+    return combine_factor_errors(independent.value**2, independent.df, clustered) if clustered else independent
 
 
 def _compute_factor_error(
@@ -59,14 +59,3 @@ def _compute_cluster_product(influence: Floats, total: Floats, codes: Codes | No
         return 0.0
     left, right = (np.bincount(labels, numbers, count) for numbers in (influence, total))
     return float(count / (count - 1) * np.sum((left - left.mean()) * (right - right.mean())))
-
-
-def _combine_errors(independent: StandardError, clustered: list[StandardError]) -> StandardError:
-    """Combine the errors of all factors as in `compute_standard_error`."""
-    if not clustered:
-        return independent
-    dominant = min(clustered, key=lambda error: (min(error.clusters or 0, FEWEST_CLUSTERS), -error.value, error.df))
-    effect = 1.0 + sum(error.design_effect - 1.0 for error in clustered)
-    df = effect**2 / sum(error.design_effect**2 / error.df for error in clustered)
-    value = independent.value * float(np.sqrt(effect))
-    return StandardError(value, max(1.0, min(independent.df, df)), dominant.clusters, effect, dominant.factor)

@@ -9,6 +9,7 @@ with few clusters or clusters of very different sizes, so tests use Student's t.
 of Bell and McCaffrey (2002); Satterthwaite's formula combines those of all factors.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -64,10 +65,18 @@ def compute_standard_error(
         _compute_clustered_error(name, codes, independent, influence, strata) for name, codes in factors.codes.items()
     ]
     shared = [error for error in clustered if error.clusters != len(influence)]
+    return combine_factor_errors(variance, df, shared)
+
+
+def combine_factor_errors(variance: float, df: float, errors: Sequence[StandardError]) -> StandardError:
+    """Add the excess variances of all factors to the variance for independent items, which has `df` degrees of freedom.
+
+    `errors` are the standard errors for the clusters of each factor alone.
+    """
     # The factor with the largest standard error, or one with too few clusters.
-    dominant = min(shared, key=lambda error: (min(error.clusters or 0, FEWEST_CLUSTERS), -error.value, error.df))
-    effect = 1.0 + sum(error.design_effect - 1.0 for error in shared)
-    combined = effect**2 / sum(error.design_effect**2 / error.df for error in shared)
+    dominant = min(errors, key=lambda error: (min(error.clusters or 0, FEWEST_CLUSTERS), -error.value, error.df))
+    effect = 1.0 + sum(error.design_effect - 1.0 for error in errors)
+    combined = effect**2 / sum(error.design_effect**2 / error.df for error in errors)
     return replace(
         dominant, value=float(np.sqrt(effect * variance)), df=max(1.0, min(df, combined)), design_effect=effect
     )
