@@ -11,7 +11,6 @@ import numpy as np
 from scipy.special import fdtrc
 
 from tiltmeter.measures.crossed_answers import CrossedAnswers
-from tiltmeter.measures.multiple_testing import adjust_benjamini_hochberg
 from tiltmeter.measures.standard_errors import Floats
 
 # The tests need this number of models in each of at least two languages.
@@ -33,6 +32,8 @@ class ItemTests:
 
 def screen_items(crossed: CrossedAnswers) -> ItemTests | None:
     """Test each item for differential functioning; return None if fewer than two languages have enough models."""
+    from scipy.stats import false_discovery_control  # slow to import, and needed only here
+
     names = crossed.language_names
     counts = {name: int((crossed.languages == name).sum()) for name in names}
     used = [name for name in names if counts[name] >= FEWEST_MODELS_OF_LANGUAGE]
@@ -43,8 +44,7 @@ def screen_items(crossed: CrossedAnswers) -> ItemTests | None:
     means = np.array([group.mean(axis=0) for group in groups])
     deviations = means - means.mean(axis=0)
     p_values = _compute_p_values(groups, means)
-    adjusted = np.array(adjust_benjamini_hochberg(p_values.tolist()))
-    return ItemTests(tuple(used), deviations, p_values, adjusted)
+    return ItemTests(tuple(used), deviations, p_values, false_discovery_control(p_values))
 
 
 def _compute_p_values(groups: list[Floats], means: Floats) -> Floats:

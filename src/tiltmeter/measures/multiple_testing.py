@@ -26,22 +26,6 @@ def adjust_holm(p_values: Sequence[float]) -> list[float]:
     return adjusted
 
 
-def adjust_benjamini_hochberg(p_values: Sequence[float]) -> list[float]:
-    """Adjust p-values by the method of Benjamini and Hochberg (1995), which controls the false discovery rate.
-
-    >>> [round(p, 3) for p in adjust_benjamini_hochberg([0.01, 0.04, 0.03, 0.5])]
-    [0.04, 0.053, 0.053, 0.5]
-    """
-    adjusted = [0.0] * len(p_values)
-    lowest = 1.0
-    order = sorted(range(len(p_values)), key=p_values.__getitem__)
-    for rank in range(len(order), 0, -1):
-        index = order[rank - 1]
-        lowest = min(lowest, p_values[index] * len(order) / rank)
-        adjusted[index] = lowest
-    return adjusted
-
-
 def correct_detectable_effect(effect: float, df: float, tests: int) -> float:
     """Return a minimum detectable effect at the Bonferroni level, which is Holm's level for the smallest p-value.
 
