@@ -129,7 +129,7 @@ def make_comparison(*analyses: LanguageAnalysis) -> LanguageComparison:
         partial_high=None,
     )
     return LanguageComparison(
-        sentence="Languages differ by up to 3.8 points.",
+        answers=("Languages differ by up to 3.8 points.",),
         analyses=list(analyses or [make_analysis()]),
         correlations=[correlation],
         notes=["Left out: 6 items."],

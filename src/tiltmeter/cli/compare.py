@@ -190,6 +190,7 @@ def compare(
         "attributes": attributes,
         "family": family,
         "fixed": fixed,
+        "over": parse_choice(over, api.OVER, "--over"),
     }
     if (group is not None or size or languages) and items != _DEFAULT_ITEMS:
         raise UsageError("--items cannot be combined with --group, --size or --languages; leave --items out.")
@@ -198,14 +199,9 @@ def compare(
     if group is not None and size:
         raise UsageError("--size cannot be combined with --group; leave out one of them.")
     if languages:
-        chosen_over = parse_choice(over, api.OVER, "--over")
-        comparison = api.compare(
-            runs, by=chosen_by, group=group, size=size, languages=True, over=chosen_over, **options
-        )
+        comparison = api.compare(runs, by=chosen_by, group=group, size=size, languages=True, **options)
         _print_languages(comparison, as_json, everything)
         _write_languages(comparison, html, figures, latex)
-    elif over is not None:
-        raise UsageError("--over needs --languages; add --languages, or leave out --over.")
     elif group is not None:
         _print_groups(api.compare(runs, by=chosen_by, group=group, **options), as_json, html)
     elif size:

@@ -24,10 +24,8 @@ from tiltmeter.comparing.language_attributes import (
 from tiltmeter.comparing.language_comparison import LanguageAnalysis, LanguageComparison
 from tiltmeter.comparing.language_groups import SIZE, estimate_group_effects, estimate_size_effect
 from tiltmeter.comparing.language_inference import (
-    build_language_design,
     compute_interaction,
-    explain_too_few_models,
-    infer_from_fit,
+    fit_languages,
     infer_models_like_these,
     infer_same_models,
     infer_these_models,
@@ -43,7 +41,7 @@ from tiltmeter.comparing.quality_adjustment import adjust_for_quality
 from tiltmeter.errors import UsageError
 from tiltmeter.measures.answer_variance import compute_answer_moments
 from tiltmeter.measures.measure import Measure
-from tiltmeter.measures.random_models import fit_random_models
+from tiltmeter.measures.random_models import RandomModels
 from tiltmeter.measures.records import OVERALL
 from tiltmeter.runs.file_digests import describe_changed_files
 from tiltmeter.runs.fixed_factors import describe_fixed_factors
@@ -59,9 +57,9 @@ class _Grouping:
     of_languages: Groups
     sizes: Mapping[str, float]
 
-    def estimate_effects(self, panel: LanguagePanel) -> Iterator[GroupEffect]:
+    def estimate_effects(self, panel: LanguagePanel, fitted: RandomModels | None) -> Iterator[GroupEffect]:
         measure = panel.quantity.measure
-        yield from estimate_group_effects(panel.crossed, self.of_models, self.of_languages, measure)
+        yield from estimate_group_effects(panel.crossed, fitted, self.of_models, self.of_languages, measure)
         yield from estimate_size_effect(panel.crossed, self.sizes, measure)
 
 
@@ -94,7 +92,7 @@ def compare_languages(
     notes += dict.fromkeys(sample for _, result in runs for sample in list_sample_notes(result.manifest.data))
     notes += filter(None, [describe_fixed_factors(list_common_fixed_factors(runs))])
     return LanguageComparison(
-        sentence=_answer_question(analyses),
+        answers=tuple(_answer_question(analyses)),
         analyses=analyses,
         correlations=list(correlate_measures(cells, unreliable)),
         notes=list(dict.fromkeys(notes)),
@@ -118,8 +116,8 @@ def analyse_panel(panel: LanguagePanel, grouping: _Grouping, protocol: str) -> L
     """Return the analysis of one measure on one part."""
     crossed, measure = panel.crossed, panel.quantity.measure
     these = infer_these_models(crossed, measure)
-    fitted = None if explain_too_few_models(crossed) else fit_random_models(crossed, build_language_design(crossed))
-    like = infer_models_like_these(crossed, measure) if fitted is None else infer_from_fit(fitted, measure)
+    fitted = fit_languages(crossed)
+    like = infer_models_like_these(crossed, fitted, measure)
     moments = compute_answer_moments(crossed)
     components = tuple(estimate_components(crossed, moments, fitted))
     first = panel.cells[0]
@@ -136,7 +134,7 @@ def analyse_panel(panel: LanguagePanel, grouping: _Grouping, protocol: str) -> L
         these=these,
         same=infer_same_models(crossed, measure),
         like=like,
-        groups=tuple(grouping.estimate_effects(panel)),
+        groups=tuple(grouping.estimate_effects(panel, fitted)),
         interaction=compute_interaction(crossed),
         components=components,
         invariance=assess_invariance(panel, moments),
@@ -175,7 +173,7 @@ def _list_cell_values(panel: LanguagePanel, measure: Measure) -> Iterator[CellVa
         )
 
 
-def _answer_question(analyses: Sequence[LanguageAnalysis]) -> str:
+def _answer_question(analyses: Sequence[LanguageAnalysis]) -> list[str]:
     """Return the sentences of the primary measure in each single part; those of the first measure if none is primary.
 
     With several protocols, only the first protocol of each part is described.
@@ -184,7 +182,7 @@ def _answer_question(analyses: Sequence[LanguageAnalysis]) -> str:
     primary = [one for one in single if one.quantity.measure.decides] or single
     first = primary[0].quantity.name
     chosen = {(one.subject, one.part): one for one in reversed(primary) if one.quantity.name == first}
-    return " ".join(one.sentence for one in reversed(chosen.values()))
+    return [one.sentence for one in reversed(chosen.values())]
 
 
 def _explain_empty(cells: Sequence[Cell], notes: Sequence[str]) -> str:

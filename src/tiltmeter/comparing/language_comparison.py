@@ -85,17 +85,23 @@ class LanguageAnalysis:
 
 @dataclass(frozen=True, slots=True, repr=False, kw_only=True)
 class LanguageComparison:
-    """All comparisons of languages, with the answer in one sentence and notes for the reader.
+    """All comparisons of languages, with the answer and notes for the reader.
 
+    `answers` has one sentence for each part of a benchmark, about its primary measure.
     `analyses` has an analysis for each measure, part and group of comparable models. With `over_protocols`, there is
     one for each protocol, too. `correlations` are the correlations between measures and parts over models.
     """
 
-    sentence: str
+    answers: tuple[str, ...]
     analyses: list[LanguageAnalysis]
     correlations: list[MeasureCorrelation] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     over_protocols: bool = False
+
+    @property
+    def sentence(self) -> str:
+        """The answer in one text."""
+        return " ".join(self.answers)
 
     def __repr__(self) -> str:
         """Return a line with the number of analyses and languages."""

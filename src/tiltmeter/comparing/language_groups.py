@@ -18,7 +18,7 @@ from tiltmeter.measures.crossed_answers import CrossedAnswers
 from tiltmeter.measures.estimates import Mean
 from tiltmeter.measures.factors import Labels
 from tiltmeter.measures.measure import Measure
-from tiltmeter.measures.random_models import fit_random_models
+from tiltmeter.measures.random_models import RandomModels, fit_random_models
 from tiltmeter.measures.standard_errors import Floats
 
 # The attribute of a slope by model size.
@@ -46,18 +46,20 @@ class _Effect:
 
 def estimate_group_effects(
     crossed: CrossedAnswers,
+    fitted: RandomModels | None,
     of_models: Mapping[str, Mapping[str, str]],
     of_languages: Mapping[str, Mapping[str, str]],
     measure: Measure,
 ) -> Iterator[GroupEffect]:
     """Yield the differences of all pairs of groups by each attribute, corrected by Holm's method by attribute.
 
-    `of_models` and `of_languages` map an attribute to the value of each model or language.
+    `of_models` and `of_languages` map an attribute to the value of each model or language. `fitted` is the result of
+    `fit_languages`.
     """
     for attribute, values in of_models.items():
         yield from _correct(attribute, "models", list(_compare_models(crossed, values)), measure)
     for attribute, values in of_languages.items():
-        yield from _correct(attribute, "languages", list(_compare_languages(crossed, values)), measure)
+        yield from _correct(attribute, "languages", list(_compare_languages(crossed, fitted, values)), measure)
 
 
 def estimate_size_effect(
@@ -119,14 +121,15 @@ def _estimate_like(crossed: CrossedAnswers, design: Floats, left: int, right: in
     return fit_random_models(crossed, design).estimate_contrast(np.eye(design.shape[1])[-1]), ""
 
 
-def _compare_languages(crossed: CrossedAnswers, values: Mapping[str, str]) -> Iterator[_Effect]:
+def _compare_languages(
+    crossed: CrossedAnswers, fitted: RandomModels | None, values: Mapping[str, str]
+) -> Iterator[_Effect]:
     names = sorted({values[name] for name in crossed.language_names if name in values})
     if len(names) < 2:
         return
     groups: Labels = np.array([values.get(name, "") for name in crossed.language_names], dtype=object)
     averages = crossed.average_languages()
     reason = explain_too_few_models(crossed)
-    fitted = None if reason else fit_random_models(crossed, build_language_design(crossed))
     for one, two in combinations(names, 2):
         contrast = (groups == one) / (groups == one).sum() - (groups == two) / (groups == two).sum()
         members = (tuple(np.array(crossed.language_names)[groups == value].tolist()) for value in (one, two))

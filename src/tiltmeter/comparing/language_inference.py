@@ -53,12 +53,19 @@ def infer_same_models(crossed: CrossedAnswers, measure: Measure) -> LanguageInfe
     return infer_these_models(crossed.where(np.flatnonzero(np.isin(crossed.models, complete))), measure, SAME)
 
 
-def infer_models_like_these(crossed: CrossedAnswers, measure: Measure) -> LanguageInference:
-    """Compare languages by a mixed model in which models are a random sample, too."""
-    if reason := explain_too_few_models(crossed):
+def fit_languages(crossed: CrossedAnswers) -> RandomModels | None:
+    """Fit a mixed model of languages in which models are a random sample, too; return None if there are too few."""
+    return None if explain_too_few_models(crossed) else fit_random_models(crossed, build_language_design(crossed))
+
+
+def infer_models_like_these(
+    crossed: CrossedAnswers, fitted: RandomModels | None, measure: Measure
+) -> LanguageInference:
+    """Compare languages for models like these; `fitted` is the result of `fit_languages`."""
+    if fitted is None:
+        reason = explain_too_few_models(crossed)
         return LanguageInference(scope=LIKE, models=tuple(crossed.model_names), reason=reason)
-    design = build_language_design(crossed)
-    return infer_from_fit(fit_random_models(crossed, design), measure)
+    return infer_from_fit(fitted, measure)
 
 
 def infer_from_fit(fitted: RandomModels, measure: Measure, extra: Floats | None = None) -> LanguageInference:

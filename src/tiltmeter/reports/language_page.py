@@ -8,7 +8,7 @@ from tiltmeter.reports.contrast_page import ContrastRow, ContrastSection, build_
 from tiltmeter.reports.display_text import format_label
 from tiltmeter.reports.figures import Figure
 from tiltmeter.reports.figures.language_map import build_language_map
-from tiltmeter.reports.language_printout import describe_analysis, describe_language_method, split_answer
+from tiltmeter.reports.language_printout import describe_analysis, describe_language_method
 from tiltmeter.reports.language_tables import (
     TextTable,
     build_means_table,
@@ -21,7 +21,7 @@ from tiltmeter.reports.language_tables import (
 
 def render_language_page(comparison: LanguageComparison) -> str:
     """Return the HTML page of a comparison of languages; the first section is the answer."""
-    sections = [build_section("Answer", split_answer(comparison), (), ())]
+    sections = [build_section("Answer", comparison.answers, (), ())]
     if len(comparison.analyses) > 1:
         sections.append(_build_section(build_overview_table(comparison)))
     for (_, figure), analysis in zip(build_language_figures(comparison), comparison.analyses, strict=True):

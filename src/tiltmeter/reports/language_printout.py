@@ -32,7 +32,7 @@ _METHOD = (
 
 def print_languages(comparison: LanguageComparison, console: Console, *, everything: bool = False) -> None:
     """Print the answer, the language means of each analysis, and the notes; all tables if `everything` is true."""
-    for sentence in split_answer(comparison):
+    for sentence in comparison.answers:
         console.print(Text(sentence, style="bold"))
     console.print()
     if len(comparison.analyses) > 1:
@@ -49,12 +49,6 @@ def print_languages(comparison: LanguageComparison, console: Console, *, everyth
     if not everything:
         console.print(Text("Add --all for the differences of all pairs, groups, variances and correlations."))
     console.print(Text(describe_language_method(comparison), style="dim"))
-
-
-def split_answer(comparison: LanguageComparison) -> list[str]:
-    """Return the sentences of the answer: one for each part with the primary measure."""
-    sentences = dict.fromkeys(one.sentence for one in comparison.analyses if one.sentence in comparison.sentence)
-    return list(sentences) or [comparison.sentence]
 
 
 def describe_language_method(comparison: LanguageComparison) -> str:

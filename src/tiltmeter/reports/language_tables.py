@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from tiltmeter.comparing.language_comparison import LanguageAnalysis, LanguageComparison
 from tiltmeter.comparing.language_results import ContrastEstimate, GroupEffect, LanguageDifference, LanguageMean
 from tiltmeter.comparing.language_validity import MeasureCorrelation, VarianceComponent
+from tiltmeter.measures.joint_test import JointTest
 from tiltmeter.measures.records import OVERALL
 from tiltmeter.reports.formatting import format_p
 from tiltmeter.reports.language_names import get_language_name
@@ -172,9 +173,8 @@ def _format_largest(analysis: LanguageAnalysis) -> list[str]:
     return [_format_pair(largest), *_format_estimate(analysis, largest.estimate, _find_sign(largest))[:2]]
 
 
-def _format_joint_p(joint: object) -> str:
-    p_value = getattr(joint, "p_value", None)
-    return "" if p_value is None else format_p(p_value)
+def _format_joint_p(joint: JointTest | None) -> str:
+    return "" if joint is None else format_p(joint.p_value)
 
 
 def _format_mean(analysis: LanguageAnalysis, mean: LanguageMean | None) -> list[str]:
