@@ -337,6 +337,10 @@ def _rank_outcome(ends: list[Interval], levels: Floats, means: list[Interval] | 
     return outcome
 
 
+def _estimate_means(samples: Sequence[Floats]) -> list[Mean]:
+    return [Mean.from_values(values) for values in samples]
+
+
 def ranks(draw: Draw, per: int, spread: float) -> Simulate:
     """Return the ranks of sixteen stereotypes whose levels have this standard deviation; that of sentences is 0.5.
 
@@ -354,9 +358,11 @@ def ranks(draw: Draw, per: int, spread: float) -> Simulate:
             for _ in range(2)
         ]
         means = [np.array([sample.mean() for sample in values]) for values in templates]
-        ends = compute_rank_intervals([compare_means(templates[0], compute_comparison_level(16))], means[:1])
+        ends = compute_rank_intervals(
+            [compare_means(_estimate_means(templates[0]), compute_comparison_level(16))], means[:1]
+        )
         both = compute_rank_intervals(
-            [compare_means(values, compute_comparison_level(16, 2)) for values in templates], means
+            [compare_means(_estimate_means(values), compute_comparison_level(16, 2)) for values in templates], means
         )
         outcome = _rank_outcome(ends, levels, both)
         if per >= 100:

@@ -362,7 +362,7 @@ EFFECTS: dict[str, Population] = {
     "models, models × languages": Population(model=0.2, model_by_language=0.15),
     "all": Population(target=0.3, word=0.3, model=0.15, model_by_language=0.1),
 }
-_MOST = 1_000
+_MOST = 3_000
 
 
 def settings() -> Iterator[Setting]:

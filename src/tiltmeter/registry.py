@@ -4,10 +4,12 @@ A component is an item form, benchmark, measure, data set, model scheme, export 
 components of one type have the same name, an error names the packages of both.
 """
 
+import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import cache
 from importlib import import_module
-from importlib.metadata import PackageNotFoundError, entry_points, version
+from importlib.metadata import EntryPoints, PackageNotFoundError, entry_points, version
 from pkgutil import iter_modules
 from typing import Any, NamedTuple
 
@@ -80,7 +82,7 @@ def list_plugins(group: str, expected: type = object) -> list[Component]:
     """
     return [
         Component(entry.name, _get_package(entry), _build_loader(entry, group, expected))
-        for entry in entry_points(group=f"tiltmeter.{group}")
+        for entry in _read_entry_points(f"tiltmeter.{group}", tuple(sys.path))
     ]
 
 
@@ -113,6 +115,12 @@ def load_components(group: str, builtin: Iterable[Any], expected: type, name: Ca
         value = plugin.value()
         components.append(Component(name(value), plugin.package, value))
     return index_components(group, components)
+
+
+@cache
+def _read_entry_points(group: str, _path: tuple[str, ...]) -> EntryPoints:
+    """Return the entry points of a group in the folders of `sys.path`; reading them takes 30 milliseconds."""
+    return entry_points(group=group)
 
 
 def _get_package(entry: Any) -> str:

@@ -20,11 +20,13 @@ from tiltmeter.comparing.item_quality import assess_item_quality
 from tiltmeter.comparing.item_statistics import (
     compute_item_statistics,
     compute_language_agreement,
+    estimate_lowest_reliability,
     estimate_reliability,
     find_all_wrong,
 )
 from tiltmeter.errors import UsageError
 from tiltmeter.making.source_corrections import CORRECTION_COLUMNS
+from tiltmeter.measures.factors import Factors
 from tiltmeter.runs.result import Result
 
 
@@ -120,6 +122,24 @@ def test_no_reliability_where_models_do_not_differ_or_are_few() -> None:
     few = estimate_reliability(panel_of([pairs_run(f"m{n}", row) for n, row in enumerate(drawn(4, 40, 0.3, 1))]))
     assert few is not None
     assert few.interval is None
+
+
+def test_reliability_over_clusters_is_the_lowest_over_all_factors(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Models differ in their preference for words, so halves with different words agree less than random halves."""
+    random, models, items = np.random.default_rng(5), 30, 120
+    words, targets = np.arange(items) % 12, np.arange(items) // 2
+    shares = np.clip(0.5 + random.normal(0, 0.05, (models, 1)) + random.normal(0, 0.25, (models, 12))[:, words], 0, 1)
+    panel = panel_of([pairs_run(f"m{n}", row) for n, row in enumerate(drawn(models, items, 0.1, 0))])
+    panel = replace(panel, contributions=100.0 * (random.random((models, items)) < shares))
+    labels = {"target": targets.astype(str).astype(object), "word": words.astype(str).astype(object)}
+    monkeypatch.setattr(ContributionTable, "build_factors", lambda _: Factors.from_labels(labels))
+    over_items, lowest = estimate_reliability(panel, splits=40), estimate_lowest_reliability(panel, splits=40)
+    assert over_items is not None
+    assert lowest is not None
+    assert lowest.factor == "word"
+    assert lowest.value < over_items.value - 0.2
+    monkeypatch.setattr(ContributionTable, "build_factors", lambda _: None)
+    assert estimate_lowest_reliability(panel) is None
 
 
 def test_items_that_all_models_get_wrong() -> None:

@@ -428,3 +428,23 @@ def test_agreement_over_pairs_of_model_and_language() -> None:
     assert {record.n for record in ranks} == {6}
     # In one language there is nothing to add to the view `models`.
     assert not [r for r in measure(scores[scores["language"] == "sk"], intervals=False) if r.view == "pairs"]
+
+
+def test_ranks_and_rates_account_for_shared_english_originals() -> None:
+    """Ten translations of one sentence count as one sentence, not as ten."""
+    scores = table(np.random.default_rng(3), n=4)
+    copies = pd.concat([scores.assign(item=scores["item"] + f"-{copy}") for copy in range(10)], ignore_index=True)
+    copies["idea"] = copies["item"].str.split("-").str[0]
+    alone, ignored, counted = (measure(rows) for rows in (scores, copies.drop(columns="idea"), copies))
+
+    def width(records: list[Record], name: str, number: int) -> float:
+        record = pick(records, name, group=str(number))
+        return present(record.high) - present(record.low)
+
+    numbers = range(1, 17)
+    ranks = {
+        key: sum(width(found, "feminine rank", n) for n in numbers)
+        for key, found in (("alone", alone), ("ignored", ignored), ("counted", counted))
+    }
+    assert ranks["ignored"] < ranks["alone"] <= ranks["counted"]
+    assert all(width(counted, "q_i", n) > 2 * width(ignored, "q_i", n) for n in numbers)

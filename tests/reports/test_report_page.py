@@ -123,6 +123,13 @@ def test_all_verdicts_stand_in_the_table_with_their_reasons() -> None:
     contradictory = [words(row) for row in table.split("<tr>") if "<bdi>torn</bdi>" in row]
     assert len(contradictory) == 3  # the pooled row and both parts
     assert sum("contradictory" in row for row in contradictory) == 1
+    # ICAT is near 100, because the parts oppose each other.
+    assert sum("(contradictory)" in row for row in contradictory) == 1
+    numbers = part_of(page, "<summary>All numbers", "</details>").split("<tr>")
+    senseless = [re.findall("<td[^>]*>(.*?)</td>", row) for row in numbers if "<bdi>senseless</bdi>" in row]
+    assert senseless
+    assert not any("".join(cells[9:11]) for cells in senseless)  # p says nothing about a model that guesses
+    assert any("".join(cells[9:11]) for row in numbers if (cells := re.findall("<td[^>]*>(.*?)</td>", row)))
     lead = first_screen(page)
     assert_mentions(lead, "1 contradictory", "intrasentence towards stereotypes", "intersentence against")
     assert 'class="headline doubt"' in page

@@ -7,6 +7,12 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 
+class Server(ThreadingHTTPServer):
+    """A server that accepts many connections at once; with the default of 5, others are tried again after a second."""
+
+    request_queue_size = 128
+
+
 @contextmanager
 def serving(handler: type[BaseHTTPRequestHandler], context: ssl.SSLContext | None = None) -> Iterator[str]:
     """Serve requests with a handler, by https if a context is given, and yield the address."""
@@ -18,7 +24,7 @@ def serving(handler: type[BaseHTTPRequestHandler], context: ssl.SSLContext | Non
         def log_message(self, format: str, *args: object) -> None:
             pass
 
-    with ThreadingHTTPServer(("127.0.0.1", 0), Quiet) as httpd:
+    with Server(("127.0.0.1", 0), Quiet) as httpd:
         if context is not None:
             httpd.socket = context.wrap_socket(httpd.socket, server_side=True)
         httpd.daemon_threads = True

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from scipy.stats import rankdata
 
 from tiltmeter.comparing.cells import Cell
 from tiltmeter.measures.factors import Factors
 from tiltmeter.measures.measure import Quantity
+from tiltmeter.measures.ranks import compute_average_ranks
 from tiltmeter.measures.records import OVERALL
 from tiltmeter.measures.standard_errors import Floats
 from tiltmeter.runs.scoring_methods import PROTOCOL
@@ -77,7 +77,10 @@ class ContributionTable:
         if len(graded) < len(scales):
             return None
         ranks = np.array(
-            [rankdata(cell.compute_strengths(scale, self.items)) / len(self.items) for cell, scale in graded]
+            [
+                compute_average_ranks(cell.compute_strengths(scale, self.items)) / len(self.items)
+                for cell, scale in graded
+            ]
         )
         return np.asarray(ranks.mean(axis=0), dtype=np.float64)
 

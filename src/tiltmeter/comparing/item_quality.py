@@ -13,6 +13,7 @@ from tiltmeter.comparing.item_statistics import (
     Reliability,
     compute_item_statistics,
     compute_language_agreement,
+    estimate_lowest_reliability,
     estimate_reliability,
     find_all_wrong,
 )
@@ -156,7 +157,7 @@ def _assess_table(panel: ContributionTable) -> MeasureItemQuality:
     return MeasureItemQuality(
         panel,
         estimate_reliability(panel),
-        estimate_reliability(panel, clustered=True),
+        estimate_lowest_reliability(panel),
         compute_item_statistics(panel),
         find_all_wrong(panel),
     )

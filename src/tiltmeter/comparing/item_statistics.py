@@ -11,11 +11,12 @@ from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
-from scipy.stats import norm, t
+from scipy.special import ndtri, stdtr
 
 from tiltmeter.comparing.contribution_tables import ContributionTable
 from tiltmeter.comparing.correlation_interval import compute_correlation_interval
 from tiltmeter.measures.estimates import LEVEL, Interval
+from tiltmeter.measures.factors import Codes
 from tiltmeter.measures.multiple_testing import adjust_holm
 from tiltmeter.measures.standard_errors import Floats
 
@@ -28,12 +29,15 @@ _SEED = 20_231
 
 @dataclass(frozen=True, slots=True)
 class Reliability:
-    """The split-half reliability of a measure: the mean over random splits of items, or of clusters of items."""
+    """The split-half reliability of a measure: the mean over random splits of items, or of clusters of items.
+
+    `factor` is the factor whose clusters are split; it is empty if items are split.
+    """
 
     value: float
     interval: Interval | None
     models: int
-    clustered: bool = False
+    factor: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,28 +85,37 @@ def compute_spearman_brown(correlation: float) -> float:
     return 2 * correlation / (1 + correlation) if correlation > -1 else -math.inf
 
 
-def estimate_reliability(
-    panel: ContributionTable, *, clustered: bool = False, splits: int = SPLITS
-) -> Reliability | None:
+def estimate_reliability(panel: ContributionTable, *, splits: int = SPLITS) -> Reliability | None:
     """Return the split-half reliability; None if there are too few models or items, or all models have the same value.
 
-    If `clustered` is true, targets or templates are split instead of items. The result is the reliability for other
-    targets or templates.
+    Each of the `splits` random splits divides the items into two halves.
     """
-    factors = panel.build_factors() if clustered else None
-    labels = None if factors is None else next(iter(factors.labels.values()))
-    if len(panel.cells) < FEWEST_MODELS or (clustered and labels is None):
+    return _estimate_split_half(panel, np.arange(len(panel.items)), "", splits)
+
+
+def estimate_lowest_reliability(panel: ContributionTable, *, splits: int = SPLITS) -> Reliability | None:
+    """Return the lowest reliability for other labels of a factor, such as other targets; None if there is no factor.
+
+    For each factor, the labels are split instead of the items, so that the halves have different labels.
+    """
+    factors = panel.build_factors()
+    if factors is None:
         return None
-    units, of_item = np.unique(labels.astype(str), return_inverse=True) if labels is not None else (None, None)
-    count = len(panel.items) if units is None else len(units)
-    if count < 4:
+    found = [_estimate_split_half(panel, codes, name, splits) for name, codes in factors.codes.items()]
+    return min((one for one in found if one is not None), key=lambda one: one.value, default=None)
+
+
+def _estimate_split_half(panel: ContributionTable, codes: Codes, factor: str, splits: int) -> Reliability | None:
+    """Estimate the reliability from halves that divide no cluster; `codes` has the index of each item's cluster."""
+    count = int(codes.max(initial=-1)) + 1
+    if len(panel.cells) < FEWEST_MODELS or count < 4:
         return None
     random = np.random.default_rng(_SEED)
     correlations = []
     for _ in range(splits):
         first = np.zeros(count, dtype=bool)
         first[random.permutation(count)[: count // 2]] = True
-        chosen = first if of_item is None else first[of_item]
+        chosen = first[codes]
         correlation = _compute_correlation(panel.compute_model_values(chosen), panel.compute_model_values(~chosen))
         if correlation is not None:
             correlations.append(correlation)
@@ -111,7 +124,7 @@ def estimate_reliability(
     # Fisher's z of the correlations is averaged, because the scale of correlations is compressed near 1.
     mean = math.tanh(float(np.mean(np.arctanh(np.clip(correlations, -0.999999, 0.999999)))))
     return Reliability(
-        compute_spearman_brown(mean), _compute_reliability_interval(mean, len(panel.cells)), len(panel.cells), clustered
+        compute_spearman_brown(mean), _compute_reliability_interval(mean, len(panel.cells)), len(panel.cells), factor
     )
 
 
@@ -129,7 +142,7 @@ def compute_fisher_interval(correlation: float, n: int) -> Interval | None:
     """
     if n < FEWEST_FOR_INTERVAL:
         return None
-    z, half = math.atanh(max(-0.999999, min(0.999999, correlation))), norm.ppf(0.5 + LEVEL / 2) / math.sqrt(n - 3)
+    z, half = math.atanh(max(-0.999999, min(0.999999, correlation))), float(ndtri(0.5 + LEVEL / 2)) / math.sqrt(n - 3)
     return math.tanh(z - half), math.tanh(z + half)
 
 
@@ -168,7 +181,7 @@ def _compute_lower_tail_p(separation: Floats, models: int) -> Floats:
     if models < FEWEST_FOR_INTERVAL:
         return np.full(len(separation), np.nan)
     clipped = np.clip(separation, -0.999999, 0.999999)
-    return np.asarray(t.cdf(clipped * np.sqrt((models - 2) / (1 - clipped**2)), models - 2))
+    return np.asarray(stdtr(models - 2, clipped * np.sqrt((models - 2) / (1 - clipped**2))))
 
 
 def _adjust_holm(p_values: Floats) -> Floats:

@@ -19,6 +19,7 @@ from tiltmeter.http_client import retries
 from tiltmeter.http_client.limits import ReplyLimits, ReplyMeter, TooLargeError, TooSlowError
 from tiltmeter.http_client.response_stream import USER_AGENT, describe_error
 from tiltmeter.http_client.retries import Retries, TransientError, is_transient, parse_retry_after
+from tiltmeter.http_client.tls_context import get_tls_context
 from tiltmeter.redaction import redact_address
 
 # The size limit is high, because a reply with the log-probabilities of a long text has several megabytes.
@@ -158,7 +159,9 @@ class Client:
 
         # Redirects are not followed, because a redirect could send the API key to another server.
         async with (
-            httpx2.AsyncClient(limits=limits, headers=headers, timeout=None, follow_redirects=False) as http,
+            httpx2.AsyncClient(
+                verify=get_tls_context(), limits=limits, headers=headers, timeout=None, follow_redirects=False
+            ) as http,
             asyncio.TaskGroup() as group,
         ):
             for _ in range(self.concurrency):

@@ -8,6 +8,7 @@ from urllib.parse import unquote, urlsplit, urlunsplit
 import httpx2
 
 from tiltmeter.http_client.retries import TransientError, is_transient, parse_retry_after
+from tiltmeter.http_client.tls_context import get_tls_context
 
 MAX_REDIRECTS = 10
 USER_AGENT = "tiltmeter"
@@ -34,7 +35,7 @@ def open_stream(url: str, headers: Mapping[str, str], timeout: float) -> Iterato
     from environment variables.
     """
     try:
-        http = httpx2.Client(headers={"User-Agent": USER_AGENT}, timeout=timeout)
+        http = httpx2.Client(verify=get_tls_context(), headers={"User-Agent": USER_AGENT}, timeout=timeout)
     except (ValueError, OSError) as error:  # for example a wrong HTTPS_PROXY or SSL_CERT_FILE variable
         raise RefusalError(f"cannot be reached with the environment's proxies or certificates ({error})") from error
     try:

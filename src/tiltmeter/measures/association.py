@@ -20,6 +20,7 @@ neither an interval nor an ideal, because sampling noise biases macro ICAT downw
 expected macro ICAT of an unbiased model for comparison.
 """
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import product
@@ -192,11 +193,11 @@ def compute_unbiased_icat(lms: float, n: int) -> float:
     >>> round(compute_unbiased_icat(85.0, 27), 1), round(compute_unbiased_icat(85.0, 2000), 1)
     (71.8, 83.5)
     """
-    from scipy.stats import binom  # imported here because this takes a second
-
-    counts = np.arange(n + 1)
-    share = binom.pmf(counts, n, 0.5) @ compute_icat(np.full(n + 1, 100.0), 100.0 * counts / n)
-    return lms * float(share) / 100
+    # De Moivre's formula for the mean absolute deviation of a binomial share with probability 0.5.
+    middle = n // 2 + 1
+    log_choices = math.lgamma(n + 1) - math.lgamma(middle + 1) - math.lgamma(n - middle + 1)
+    deviation = middle / n * math.exp(log_choices - n * math.log(2))
+    return lms * (1 - 2 * deviation)
 
 
 def measure(

@@ -42,7 +42,7 @@ import pandas as pd
 
 from tiltmeter.forms.gest import STEREOTYPES
 from tiltmeter.measures.bootstrap import RESAMPLES
-from tiltmeter.measures.estimates import Interval
+from tiltmeter.measures.estimates import Interval, Ratio
 from tiltmeter.measures.gest_measures import (
     AS_PUBLISHED,
     G_S,
@@ -231,7 +231,8 @@ class _Templates(RecordKey):
         rank_ends = compute_feminine_ranks([part])
         for index, (number, values) in enumerate(part.ratios.items()):
             group, n = str(number), len(values)
-            resampled, ratio = part.resampled_log_rates[number], estimate_rate(values, part.resamples)
+            resampled = part.resampled_log_rates[number]
+            ratio = Ratio(part.estimate_log_rate(number)) if part.resamples and n > 1 else None
             for view, scale in (("stereotype", 1.0), (AS_PUBLISHED, _PUBLISHED)):
                 rate = math.exp(scale * part.log_rates[index])
                 ends = compute_rate_interval(ratio, None if resampled is None else np.exp(scale * resampled), scale, n)

@@ -11,10 +11,11 @@ of ranks are too narrow if groups hardly differ.
 from collections.abc import Sequence
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import stdtrit
 
-from tiltmeter.measures.estimates import LEVEL, Interval, WeightedShares
+from tiltmeter.measures.estimates import LEVEL, Interval, Mean, WeightedShares
 from tiltmeter.measures.standard_errors import Floats
 
 # A square matrix; element (i, j) is true if group i is significantly below group j.
@@ -27,10 +28,7 @@ def compute_average_ranks(values: Floats) -> Floats:
     >>> compute_average_ranks(np.array([0.3, 0.1, 0.3])).tolist()
     [2.5, 1.0, 2.5]
     """
-    from scipy.stats import rankdata  # imported here because this takes a second
-
-    ranks: Floats = rankdata(values)
-    return ranks
+    return pd.Series(values).rank().to_numpy(dtype=np.float64)
 
 
 def compute_comparison_level(groups: int, rankings: int = 1) -> float:
@@ -44,20 +42,21 @@ def compute_comparison_level(groups: int, rankings: int = 1) -> float:
     return (1 - LEVEL) / max(1, groups - 1) / rankings
 
 
-def compare_means(samples: Sequence[Floats], level: float) -> BelowMatrix:
-    """Tell for each pair of samples whether the first mean is significantly below the second (one-sided Welch t-test).
+def compare_means(estimates: Sequence[Mean], level: float) -> BelowMatrix:
+    """Tell for each pair of means whether the first is significantly below the second (one-sided Welch t-test).
 
-    >>> apart = [np.array([0.0, 0.1, 0.2]), np.array([5.0, 5.1, 5.2])]
+    >>> apart = [Mean.from_values(np.array(values)) for values in ([0.0, 0.1, 0.2], [5.0, 5.1, 5.2])]
     >>> compare_means(apart, 0.025).tolist()
     [[False, True], [False, False]]
     """
-    means = np.array([values.mean() for values in samples])
+    means = np.array([mean.value for mean in estimates])
+    errors = np.array([mean.standard_error.value for mean in estimates])
     # If one of two groups has no variance, their comparison is never significant.
-    squares = np.array([values.var(ddof=1) / len(values) if np.ptp(values) > 0 else np.inf for values in samples])
-    sample_dfs = np.array([max(1, len(values) - 1) for values in samples])
+    squares = np.where(errors > 0, errors**2, np.inf)
+    mean_dfs = np.array([max(1.0, mean.standard_error.df) for mean in estimates])
     total = squares[:, np.newaxis] + squares
     with np.errstate(invalid="ignore", divide="ignore"):
-        df = total**2 / (squares[:, np.newaxis] ** 2 / sample_dfs[:, np.newaxis] + squares**2 / sample_dfs)
+        df = total**2 / (squares[:, np.newaxis] ** 2 / mean_dfs[:, np.newaxis] + squares**2 / mean_dfs)
         critical = np.where(np.isfinite(df), -stdtrit(df, level), 0.0) * np.sqrt(total)
     below: BelowMatrix = means[:, np.newaxis] + critical < means
     return below

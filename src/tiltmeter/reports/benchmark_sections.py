@@ -15,6 +15,7 @@ from tiltmeter.measures.records import OVERALL, Record
 from tiltmeter.reports.combined_runs import CombinedRuns
 from tiltmeter.reports.controls import describe_contrast, describe_location, describe_missing_controls, list_contrasts
 from tiltmeter.reports.figures import Figure, FigureData, select_figures
+from tiltmeter.reports.formatting import clear_uninterpretable_p
 from tiltmeter.reports.grouping import group_by
 from tiltmeter.reports.language_overview import LanguageOverview, build_overviews
 from tiltmeter.reports.plugin_failures import describe_failure
@@ -125,7 +126,7 @@ def _build_section(
     summary = list_summary_verdicts(rows)
     measure: Measure | None = get_measure(summary[0].record.measure) if summary else None
     companions = [other for other in measure.companions if any(other in v.row for v in summary)] if measure else []
-    numbers = [r for r in records if r.view not in ("target", "as published")]
+    numbers = clear_uninterpretable_p([r for r in records if r.view not in ("target", "as published")])
     if len({r.group for r in numbers if r.view == "bias_type"}) == 1:
         # The only bias type contains all items, so its numbers repeat the numbers over all items.
         numbers = [r for r in numbers if r.view != "bias_type"]

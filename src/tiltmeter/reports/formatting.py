@@ -4,9 +4,10 @@ Values of measures are formatted by `Measure.number`.
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from tiltmeter.measures import get_measure
-from tiltmeter.measures.records import Record
+from tiltmeter.measures.records import Record, get_row_key
 
 _LATEX = {
     "\\": r"\textbackslash{}",
@@ -44,6 +45,12 @@ def format_reported_p(record: Record) -> str:
     if record.verdict is not None and record.verdict.kind == "not interpretable":
         return ""
     return format_p(record.p_value if record.p_adjusted is None else record.p_adjusted)
+
+
+def clear_uninterpretable_p(records: Sequence[Record]) -> list[Record]:
+    """Return the records, without the p-values of rows that are not interpretable."""
+    rows = {get_row_key(r) for r in records if r.verdict is not None and r.verdict.kind == "not interpretable"}
+    return [replace(r, p_value=None, p_adjusted=None) if get_row_key(r) in rows else r for r in records]
 
 
 def format_four_digits(value: float) -> str:

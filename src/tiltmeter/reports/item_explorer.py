@@ -242,6 +242,7 @@ def _pack_items(
     # If a benchmark lacks an integer column of another benchmark, pandas stored the column as floats. `convert_dtypes`
     # restores the integers.
     labels = wanted.drop_duplicates("item").set_index("item").reindex(table.index).convert_dtypes()
+    label_columns = _extract_label_columns(labels, attributes)
     directions = _compute_directions(labels, spec)
     keep_all = len(table) <= limit
     needs_strengths = spec.unit == "influence" or not keep_all
@@ -253,9 +254,7 @@ def _pack_items(
         identifier = format_label(str(table.index[at]))
         text = texts.get(identifier)
         text_index = sentences.add_value((text.context, *(text.texts.get(side, "") for side in sides))) if text else -1
-        values = [
-            _add_label(name, labels[name].iat[at], words, _find_value_name(labels, name, at)) for name in attributes
-        ]
+        values = [_add_label(name, own[at], words, _get_name(names, at)) for name, own, names in label_columns]
         if spec.unit == "gender":
             model_scores = _pack_translations(translations, models, table.index[at], numbers[at], sentences)
         elif spec.unit == "choices":
@@ -349,11 +348,15 @@ def _pack_translations(
     ]
 
 
-def _find_value_name(labels: pd.DataFrame, attribute: str, at: int) -> str:
-    """Return the data set's name for the attribute value of the item at index `at`; an empty text if it has no name."""
-    column = list_name_columns().get(attribute, "")
-    name: Any = labels[column].iat[at] if column in labels else None
-    return "" if pd.isna(name) else str(name)
+def _extract_label_columns(labels: pd.DataFrame, attributes: Sequence[str]) -> list[tuple[str, Labels, Labels | None]]:
+    """Return each attribute with its values and, if the data set has names for the values, these names."""
+    columns = {str(name): labels[name].to_numpy(dtype=object) for name in labels}
+    names = list_name_columns()
+    return [(name, columns[name], columns.get(names.get(name, ""))) for name in attributes]
+
+
+def _get_name(names: Labels | None, at: int) -> str:
+    return "" if names is None or pd.isna(names[at]) else str(names[at])
 
 
 def _add_label(attribute: str, value: Any, words: _ValueIndex, own_name: str = "") -> int:

@@ -59,9 +59,10 @@ _HEADS = (
 )
 _LEGEND = (
     "Reliability: how well one half of the items predicts the values of the models on the other half, corrected to the "
-    "full number of items; 1 is perfect. Other clusters: the reliability if the halves have different {clusters}. Same "
-    "for all: items with the same result for all models. All wrong: items that every model gets wrong. Against: items "
-    "on which the differences between models are significantly opposite to those on the other items."
+    "full number of items; 1 is perfect. Other clusters: the lowest reliability if the halves have different "
+    "{clusters}. Same for all: items with the same result for all models. All wrong: items that every model gets "
+    "wrong. Against: items on which the differences between models are significantly opposite to those on the other "
+    "items."
 )
 
 

@@ -19,7 +19,13 @@ from tiltmeter.reports.console_tables import (
 )
 from tiltmeter.reports.controls import describe_contrast, describe_missing_controls, list_contrasts
 from tiltmeter.reports.factor_notes import describe_dominant_factors
-from tiltmeter.reports.formatting import format_four_digits, format_interval, format_p, format_reported_p
+from tiltmeter.reports.formatting import (
+    clear_uninterpretable_p,
+    format_four_digits,
+    format_interval,
+    format_p,
+    format_reported_p,
+)
 from tiltmeter.reports.group_names import get_display_group
 from tiltmeter.reports.record_rows import ALL_MODELS, RecordRow, get_first_record, group_records, select_verdict_rows
 from tiltmeter.reports.ruler import ASCII, UNICODE, draw_ruler, format_heading
@@ -243,7 +249,7 @@ def _build_plain_table(records: Sequence[Record], console: Console) -> Table:
         table.add_column(name, overflow="fold")
     for name in ("value", "95% interval", "ideal", "n", "p"):
         table.add_column(name, justify="right", no_wrap=True)
-    for r in records:
+    for r in clear_uninterpretable_p(records):
         labels = (r.language, r.part, get_display_group(r), r.measure)
         interval = format_interval(r, number=format_four_digits)
         ideal = f"{r.ideal:g}" if r.ideal is not None else ""

@@ -57,9 +57,15 @@ def build_summary_rows(summary: Sequence[RowVerdict], companions: Sequence[str] 
                 interval=format_interval(r, "{} – {}"),
                 p_value=format_reported_p(r),
                 ruler=build_ruler(r, scales[r.measure], v.verdict.side),
-                companions=[
-                    get_measure(name).number(v.row[name].value) if name in v.row else "" for name in companions
-                ],
+                companions=[_format_companion(v, name) if name in v.row else "" for name in companions],
             )
         )
     return lines
+
+
+def _format_companion(v: RowVerdict, name: str) -> str:
+    """Return the value of another measure of the row; a value about bias from contradictory parts is marked."""
+    measure = get_measure(name)
+    text = measure.number(v.row[name].value)
+    # ICAT can be 100 if one part prefers the stereotype and the other part opposes it.
+    return f"{text} (contradictory)" if measure.is_about_bias and v.verdict.kind == "contradictory" else text

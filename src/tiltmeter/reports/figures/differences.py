@@ -5,7 +5,6 @@ from collections.abc import Iterator
 import altair as alt
 import numpy as np
 import pandas as pd
-from scipy.stats import gaussian_kde
 
 from tiltmeter.measures.pairs import compute_pair_differences
 from tiltmeter.reports.figures.chart_elements import (
@@ -100,6 +99,8 @@ def _build_box_layers(
 
 
 def _estimate_density(values: np.ndarray, reach: float) -> pd.DataFrame:
+    from scipy.stats import gaussian_kde  # imported here because this takes a second
+
     at = np.linspace(-reach, reach, _POINTS)
     spread = float(np.std(values))
     density = gaussian_kde(values)(at) if len(values) > 2 and spread > 1e-9 else np.zeros(_POINTS)
