@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
+from tests.runs.made import association_scores, run
 from tests.studio.client import client_of, htmx, studio_on
 from tests.studio.made_runs import biased, save, small, write
 from tests.support.messages import assert_mentions
@@ -21,6 +22,7 @@ from tiltmeter.cluster.job_lock import JobLock
 from tiltmeter.comparing.comparability import ACROSS
 from tiltmeter.files import write_text
 from tiltmeter.reports.comparison_page import render_comparison_page
+from tiltmeter.reports.language_page import render_language_page
 from tiltmeter.runs.manifest import build_model_entry
 from tiltmeter.runs.result import Result
 from tiltmeter.runs.run_files import MANIFEST
@@ -188,6 +190,29 @@ def test_comparison(client: TestClient, work: Path) -> None:
     runs = {name: work / "runs" / name for name in ("bert", "roberta")}
     assert answer.text == render_comparison_page(api.compare(runs))
     assert answer.headers["Content-Security-Policy"].startswith("sandbox allow-scripts;")
+
+
+def test_a_comparison_of_languages(client: TestClient, work: Path) -> None:
+    """All languages of the chosen runs in one analysis; one run is enough."""
+    for seed, model in enumerate(("ada", "bea")):
+        tables = [
+            association_scores(model, seed=10 * seed + number, n=40, parts=["intrasentence"], language=language)
+            for number, language in enumerate(("en", "de", "fr"))
+        ]
+        save(work / "runs" / model, run(*tables, kind="masked"))
+    query = "run=runs/ada&run=runs/bea&by=languages"
+    page = client.get(f"/runs/compare?{query}").text
+    assert "Languages in 2 runs" in page
+    assert 'value="languages" selected' in page
+    compared = client.get(f"/runs/compared?{query}").text
+    assert "by=languages" in compared
+    answer = client.get(f"/runs/comparison?{query}").text
+    runs = {name: work / "runs" / name for name in ("ada", "bea")}
+    assert answer == render_language_page(api.compare(runs, languages=True))
+    assert "iframe" in client.get("/runs/compared?run=runs/ada&by=languages").text
+    one_language = html.unescape(client.get("/runs/compared?run=runs/bert&by=languages").text)
+    assert "iframe" not in one_language
+    assert_mentions(one_language, "language")
 
 
 def test_the_reason_why_runs_are_not_compared(client: TestClient) -> None:

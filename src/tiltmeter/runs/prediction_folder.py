@@ -38,5 +38,5 @@ def score_prediction_folder(
 def _find_language(file: Path) -> str:
     code = file.stem.rpartition("_")[2]
     if not (2 <= len(code) <= 3 and code.isalpha() and code.islower()):
-        raise DataError("the name does not end in a language, such as _en.json; give the language with --on.")
+        raise DataError("The file name does not end in a language, such as _en.json; give the language with --on.")
     return code

@@ -1,4 +1,4 @@
-"""Comparisons of runs: the same page as from `tiltmeter compare --html`, and the pairs that are not compared.
+"""Comparisons of runs: the same pages as from `tiltmeter compare --html`, and the pairs that are not compared.
 
 The modules that compare runs are imported only when they are used, because they import torch, which takes seconds.
 """
@@ -18,8 +18,11 @@ if TYPE_CHECKING:
     from tiltmeter.comparing.comparison import By
     from tiltmeter.comparing.omitted_pairs import OmittedPairs
 
-# Maximum number of runs in a comparison.
+# Maximum number of runs in a comparison of pairs, and in a comparison of languages, which has one analysis of all runs.
 MOST_RUNS = 12
+MOST_RUNS_OF_LANGUAGES = 60
+# The value of the parameter `by` that requests a comparison of languages over all models.
+LANGUAGES = "languages"
 # Maximum number of comparisons in the cache.
 _MAX_KEPT = 8
 
@@ -28,7 +31,8 @@ _MAX_KEPT = 8
 class ComparisonRequest:
     """A request for a comparison: the runs as (name, folder), and the options.
 
-    `by` selects the pairs that are compared, and `across` the properties in which compared runs may differ. `state`
+    `by` selects the pairs that are compared, and `across` the properties in which compared runs may differ. If
+    `languages` is true, languages are compared over all models instead of pairs of models or languages. `state`
     changes if the content of a folder changes, so that an outdated result in the cache is not used.
     """
 
@@ -36,6 +40,7 @@ class ComparisonRequest:
     state: tuple[Any, ...] = ()
     by: "By | None" = None
     across: "tuple[Across, ...]" = ()
+    languages: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,18 +59,21 @@ def build_comparison_request(
     from tiltmeter.comparing.comparability import ACROSS
     from tiltmeter.comparing.comparison import BY
 
-    if len(runs) < 2:
+    languages = by == LANGUAGES
+    fewest, most = (1, MOST_RUNS_OF_LANGUAGES) if languages else (2, MOST_RUNS)
+    if len(runs) < fewest:
         raise UsageError("Choose at least two runs to compare.")
-    if len(runs) > MOST_RUNS:
-        raise UsageError(f"You have chosen {len(runs)} runs; choose at most {MOST_RUNS}.")
+    if len(runs) > most:
+        raise UsageError(f"You have chosen {len(runs)} runs; choose at most {most}.")
     chosen = next((known for known in BY if known == by), None)
-    if by and chosen is None:
-        raise UsageError(f"Runs cannot be compared by {by!r}; choose one of {', '.join(BY)}.")
+    if by and chosen is None and not languages:
+        raise UsageError(f"Runs cannot be compared by {by!r}; choose one of {', '.join((*BY, LANGUAGES))}.")
     if unknown := [name for name in across if name not in ACROSS]:
         raise UsageError(
             f"{unknown[0]!r} is not a property in which compared runs may differ; choose from {', '.join(ACROSS)}."
         )
-    return ComparisonRequest(tuple(runs.items()), state, chosen, tuple(name for name in ACROSS if name in across))
+    differing = tuple(name for name in ACROSS if name in across)
+    return ComparisonRequest(tuple(runs.items()), state, chosen, differing, languages)
 
 
 class RunComparisons:
@@ -79,7 +87,7 @@ class RunComparisons:
         """Return the result of a comparison; only one comparison is computed at a time."""
         with self._lock:
             if request not in self._kept:
-                self._kept[request] = _compare_runs(request)
+                self._kept[request] = _compare_languages(request) if request.languages else _compare_runs(request)
                 if len(self._kept) > _MAX_KEPT:
                     self._kept.popitem(last=False)
             self._kept.move_to_end(request)
@@ -98,3 +106,15 @@ def _compare_runs(request: ComparisonRequest) -> ComparedRuns:
     except TiltmeterError as error:
         return ComparedRuns("", str(error), left_out)
     return ComparedRuns(render_comparison_page(comparison, everything=True), "", left_out)
+
+
+def _compare_languages(request: ComparisonRequest) -> ComparedRuns:
+    from tiltmeter.api import compare
+    from tiltmeter.reports.language_page import render_language_page
+
+    results = {name: Result.load(folder) for name, folder in request.runs}
+    try:
+        comparison = compare(results, languages=True, across=request.across)
+    except TiltmeterError as error:
+        return ComparedRuns("", str(error), [])
+    return ComparedRuns(render_language_page(comparison), "", [])
