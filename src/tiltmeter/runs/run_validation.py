@@ -42,6 +42,16 @@ def read_columns(path: Path, without: Collection[str] = ()) -> dict[str, NDArray
     return _read_parquet(path, columns)
 
 
+def read_file_metadata(path: Path, key: bytes) -> str | None:
+    """Return a text from the metadata of a Parquet file without reading its rows; None if the file has no such key."""
+
+    def decode(file: pq.ParquetFile) -> str | None:
+        value = (file.schema_arrow.metadata or {}).get(key)
+        return None if value is None else value.decode()
+
+    return _read_parquet(path, decode)
+
+
 def _read_parquet(path: Path, read: Callable[[pq.ParquetFile], _Content]) -> _Content:
     """Call `read` with an open Parquet file; raise a DataError if the file is missing, damaged or too large."""
     if not path.is_file():

@@ -1,0 +1,75 @@
+"""The published sets: which results the names of the pinned files give, and that released files can be scored."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.messages import raises_mentioning
+from tiltmeter.benchmarks.gest import TEMPLATES, list_parts
+from tiltmeter.datasets import DATASETS
+from tiltmeter.errors import DownloadError
+from tiltmeter.runs.released_results import ReleasedResult, load_published_sets
+from tiltmeter.runs.translation.translation_tasks import load_target
+
+
+def result(name: str, of: str) -> ReleasedResult:
+    (found,) = (one for one in load_published_sets()[of].results if one.name == name)
+    return found
+
+
+def test_each_released_file_belongs_to_one_result() -> None:
+    for published in load_published_sets().values():
+        files = [file for one in published.results for file in one.files]
+        assert len(files) == len(set(files))
+        assert len({one.name for one in published.results}) == len(published.results)
+    counts = {name: len(published.results) for name, published in load_published_sets().items()}
+    assert counts == {
+        "stereoset-languages": 44,
+        "stereoset-original": 11,
+        "stereoset-ptbr": 4,
+        "gest-english": 33,
+        "gest-translations": 32,
+    }
+
+
+def test_models_languages_and_files_are_read_from_names() -> None:
+    french = result("flaubert_flaubert_base_cased_BertLM_BertNextSentence_fr", "stereoset-languages")
+    assert (french.model, french.benchmark, french.language) == ("flaubert/flaubert_base_cased", "stereoset", "fr")
+    assert result("EnsembleModel_", "stereoset-original").model == "EnsembleModel"
+    masked, causal = result("xlm-roberta-base", "gest-english"), result("gpt2", "gest-english")
+    assert (len(masked.files), len(causal.files)) == (len(TEMPLATES), len(list_parts("causal")))
+    slovak = result("deepl_sk", "gest-translations")
+    assert (slovak.model, slovak.language, len(slovak.files)) == ("deepl", "sk", 1)
+
+
+def test_the_data_sets_exist() -> None:
+    for published in load_published_sets().values():
+        for benchmark, language in published.portions:
+            if benchmark == "gest-mt":
+                assert load_target.__name__
+            else:
+                assert language in DATASETS[benchmark].languages
+
+
+@pytest.mark.parametrize(
+    ("of", "name"),
+    [
+        ("stereoset-languages", "gpt2__GPT2LM_orig_en"),
+        ("stereoset-original", "gpt2_ModelNSP_GPT2LM"),
+        ("gest-english", "phi-1"),
+        ("gest-translations", "deepl_sk"),
+    ],
+)
+def test_released_files_are_scored(of: str, name: str, mirror: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TILTMETER_MIRROR", str(mirror))
+    one = result(name, of)
+    scored = one.fetch_and_score()
+    assert {entry.model for entry in scored.manifest.asked} == {one.model}
+    assert {(entry.benchmark, entry.language) for entry in scored.manifest.asked} == {(one.benchmark, one.language)}
+    assert scored.records
+
+
+def test_an_absent_file_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TILTMETER_MIRROR", str(tmp_path))
+    with raises_mentioning(DownloadError, "results/predictions/gpt2__GPT2LM_orig_en.json", str(tmp_path)):
+        result("gpt2__GPT2LM_orig_en", "stereoset-languages").fetch_and_score()
