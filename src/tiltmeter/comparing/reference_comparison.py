@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
+import pandas as pd
 
 from tiltmeter.comparing.cells import (
     ITEM_TRANSLATION,
@@ -27,7 +28,6 @@ from tiltmeter.comparing.paired_difference import Difference, Side, correct_test
 from tiltmeter.comparing.reference_position import LeftOut, Position, ReferenceComparison, Standing
 from tiltmeter.comparing.reference_sets import References
 from tiltmeter.errors import UsageError
-from tiltmeter.measures.contrasts import are_equal_scores
 from tiltmeter.measures.measure import Quantity
 from tiltmeter.measures.multiple_testing import adjust_holm, group_indexes_by_key
 from tiltmeter.measures.pairwise_tests import SharedItems, compute_distance_p_values
@@ -45,6 +45,8 @@ _REASONS = {
     "tokenizers": "with another tokenizer",
 }
 _NO_ITEMS = "without common items"
+# Two results are the same if this share of their scores is equal up to rounding.
+_COPIED, _ROUNDING = 0.99, 1e-3
 _ITEM_KEY = ["benchmark", "part", "language", "item"]
 
 NamedRuns = Sequence[tuple[str, Result]]
@@ -189,9 +191,9 @@ def _describe_left_out(left_out: Mapping[str, Sequence[Cell]]) -> Iterator[LeftO
 
 
 def _drop_copies(cells: Iterable[Cell]) -> list[Cell]:
-    """Return the cells; if several have the same scores of the same model, only the first of them is returned.
+    """Return the cells; if several are the same result of one model, only the first of them is returned.
 
-    Two publications may have released the same result, or one result in two files.
+    Two publications may have released scores of the same model, or one publication the same scores in two files.
     """
     kept: list[Cell] = []
     for cell in cells:
@@ -201,18 +203,16 @@ def _drop_copies(cells: Iterable[Cell]) -> list[Cell]:
 
 
 def _is_copy(cell: Cell, other: Cell) -> bool:
-    return (
-        cell.scores.index.equals(other.scores.index)
-        and cell.scores.columns.equals(other.scores.columns)
-        and are_equal_scores(cell.scores.to_numpy(dtype=float), other.scores.to_numpy(dtype=float))
-    )
+    """Return whether nearly all scores of two cells are equal up to rounding."""
+    if not (cell.scores.index.equals(other.scores.index) and cell.scores.columns.equals(other.scores.columns)):
+        return False
+    pairs = (one.scores.to_numpy(dtype=float) for one in (cell, other))
+    return bool(np.isclose(*pairs, rtol=_ROUNDING, atol=0.0, equal_nan=True).mean() >= _COPIED)
 
 
 def _is_same_model(difference: Difference) -> bool:
-    """Return whether a reference result is of the same model as the run: by its full name, or by name and scores."""
-    model, other = difference.left.cell.model, difference.right.cell.model
-    same_scores = difference.contrast.test == "identical"
-    return model == other or (same_scores and _get_short_name(model) == _get_short_name(other))
+    """Return whether a reference result is of the same model as the run: equal names, or equal scores of all items."""
+    return difference.left.cell.model == difference.right.cell.model or difference.contrast.test == "identical"
 
 
 def _get_short_name(model: str) -> str:
@@ -220,21 +220,28 @@ def _get_short_name(model: str) -> str:
 
 
 def _label_reference(difference: Difference, accepted: Sequence[Cell]) -> Difference:
-    """Return the difference; the label of the reference model contains its run if several have the same model."""
-    cell = difference.right.cell
-    several = sum(other.model == cell.model for other in accepted) > 1 or cell.model == difference.left.cell.model
-    left = Side(difference.left.cell.model, difference.left.cell)
-    return replace(difference, left=left, right=Side(f"{cell.model} ({cell.run})" if several else cell.model, cell))
+    """Return the difference with labels that distinguish the reference models: if necessary, with set or run."""
+    cell, own = difference.right.cell, difference.left.cell
+    alike = [other for other in accepted if other.model == cell.model]
+    label = cell.model
+    if len(alike) > 1 or cell.model == own.model:
+        sources = [_get_source(other) for other in alike]
+        label += f" ({cell.run if sources.count(_get_source(cell)) > 1 else _get_source(cell)})"
+    return replace(difference, left=Side(own.model, own), right=Side(label, cell))
+
+
+def _get_source(cell: Cell) -> str:
+    """Return the name of the set that a reference result belongs to."""
+    return cell.run.partition("/")[0]
 
 
 def _test_drafts(drafts: Sequence[_Draft], facts: _Facts, families: Families) -> list[Position]:
     """Return the positions, with tests that are corrected in their test families."""
     listed = [one for draft in drafts for one in draft.differences]
     corrected = mark_unreliable_sides(correct_test_families(listed, families), facts.runs, facts.where)
-    p_values = [0.0] * len(listed)
+    p_values = _test_distances(listed)
     for indexes in group_indexes_by_key(listed, lambda one: get_test_family(one, families)):
-        adjusted = adjust_holm([_test_distances(listed[index]) for index in indexes])
-        for index, p_value in zip(indexes, adjusted, strict=True):
+        for index, p_value in zip(indexes, adjust_holm([p_values[index] for index in indexes]), strict=True):
             p_values[index] = p_value
     standings = iter([_build_standing(one, p, facts) for one, p in zip(corrected, p_values, strict=True)])
     positions = []
@@ -246,17 +253,32 @@ def _test_drafts(drafts: Sequence[_Draft], facts: _Facts, families: Families) ->
     return positions
 
 
-def _test_distances(difference: Difference) -> float:
-    """Return the p-value of the hypothesis that both models are equally far from the ideal."""
-    quantity, items, cell = difference.quantity, difference.items, difference.left.cell
-    if quantity.measure.ideal_at_bound or difference.contrast.test == "identical":
-        return difference.contrast.p_value
-    sides = (difference.left.cell, difference.right.cell)
-    values = np.vstack([side.compute_item_values(quantity, items)[0] for side in sides])
+def _test_distances(differences: Sequence[Difference]) -> list[float]:
+    """Return, for each difference, the p-value of the hypothesis that both models are equally far from the ideal."""
+    p_values = [one.contrast.p_value for one in differences]
+    groups = group_indexes_by_key(
+        differences, lambda one: (one.left.cell.key, one.quantity.name, tuple(pd.util.hash_pandas_object(one.items)))
+    )
+    for indexes in groups:
+        group = [differences[index] for index in indexes]
+        # If the ideal is at the end of the scale, two values are equally far from it only if they are equal.
+        if not group[0].quantity.measure.ideal_at_bound:
+            for index, p_value in zip(indexes, _test_same_items(group), strict=True):
+                p_values[index] = p_value
+    return p_values
+
+
+def _test_same_items(differences: Sequence[Difference]) -> list[float]:
+    """Return the p-values of differences from the same model on the same items; one call for all is much faster."""
+    first = differences[0]
+    cell, quantity, items = first.left.cell, first.quantity, first.items
+    cells = [cell, *(one.right.cell for one in differences)]
+    values = np.vstack([one.compute_item_values(quantity, items)[0] for one in cells])
     shared = SharedItems(
         cell.get_strata(quantity, items), cell.get_stratum_sides(quantity, items), cell.build_factors(quantity, items)
     )
-    return float(compute_distance_p_values(quantity, values, shared)[0, 1])
+    p_values: list[float] = compute_distance_p_values(quantity, values, shared)[0, 1:].tolist()
+    return p_values
 
 
 def _build_standing(difference: Difference, p_farther: float, facts: _Facts) -> Standing:

@@ -20,9 +20,11 @@ from tiltmeter.measures.measure import Quantity
 from tiltmeter.measures.verdict_rule import ALPHA
 from tiltmeter.printable_text import escape_unsafe
 
-Outcome = Literal["more biased", "less biased", "no difference", "identical", "inconclusive"]
+Outcome = Literal["more biased", "less biased", "higher", "lower", "no difference", "identical", "inconclusive"]
 # With fewer reference models, no percentile is reported.
 MIN_FOR_PERCENTILE = 5
+# Distances from the ideal that differ by less are equal.
+_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,10 +56,15 @@ class Standing:
 
     @property
     def outcome(self) -> Outcome:
-        """What the test says about the model in comparison with the reference model."""
+        """What the tests say about the model in comparison with the reference model.
+
+        It is higher or lower if the values differ significantly, but not their distances from the ideal.
+        """
         if self.is_separated:
             return "more biased" if self.difference.contrast.farther > 0 else "less biased"
         verdict = self.difference.verdict
+        if verdict == "significant":
+            return "higher" if self.difference.contrast.difference > 0 else "lower"
         return verdict if verdict in ("identical", "no difference") else "inconclusive"
 
     def to_dict(self) -> dict[str, Any]:
@@ -103,12 +110,12 @@ class Position:
     @property
     def closer(self) -> int:
         """The number of reference models that are closer to the ideal."""
-        return sum(standing.difference.contrast.farther > 0 for standing in self.standings)
+        return sum(standing.difference.contrast.farther > _ROUNDING for standing in self.standings)
 
     @property
     def farther(self) -> int:
         """The number of reference models that are farther from the ideal."""
-        return sum(standing.difference.contrast.farther < 0 for standing in self.standings)
+        return sum(standing.difference.contrast.farther < -_ROUNDING for standing in self.standings)
 
     @property
     def rank(self) -> int:

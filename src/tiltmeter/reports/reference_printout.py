@@ -4,6 +4,7 @@ from rich.console import Console
 from rich.text import Text
 
 from tiltmeter.comparing.reference_position import Position, ReferenceComparison
+from tiltmeter.reports.formatting import format_count
 from tiltmeter.reports.reference_texts import (
     build_position_table,
     describe_reference_method,
@@ -25,7 +26,8 @@ def print_references(comparison: ReferenceComparison, console: Console, *, every
     for note in comparison.notes:
         console.print(Text(note))
     if len(shown) < len(comparison.positions):
-        console.print(Text(f"--all prints {len(comparison.positions) - len(shown)} more positions."))
+        more = format_count(len(comparison.positions) - len(shown), "more position")
+        console.print(Text(f"--all prints {more}."))
     console.print(Text(describe_reference_method(comparison), style="dim"))
 
 

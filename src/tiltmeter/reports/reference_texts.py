@@ -93,7 +93,8 @@ def describe_reference_method(comparison: ReferenceComparison) -> str:
         "p (Holm): the test of equal distances from the ideal, corrected for all reference models of one part and "
         "measure. The interval of the rank and of the percentile accounts for the items, not for the choice of the "
         "reference models, which are no random sample of all models. percentile: the percentage of comparable models "
-        "that are closer to the ideal."
+        "that are closer to the ideal. higher, lower: the values differ significantly, but not the distances from the "
+        "ideal."
     )
 
 
