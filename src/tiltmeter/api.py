@@ -136,16 +136,16 @@ def compare(
 def compare(
     runs: Sequence[Run] | Mapping[str, Run],
     *,
-    by: None = None,
-    baseline: None = None,
+    by: By | None = None,
+    baseline: str | None = None,
     measures: Sequence[str] = (),
     where: Mapping[str, str] | None = None,
     across: Sequence[Across] = (),
-    group: None = None,
-    size: Literal[False] = False,
-    languages: Literal[False] = False,
-    over: None = None,
-    attributes: None = None,
+    group: str | None = None,
+    size: bool = False,
+    languages: bool = False,
+    over: Over | None = None,
+    attributes: Path | str | None = None,
     family: str = "portion",
     fixed: Sequence[str] | None = None,
     reference: Path | str,
@@ -207,7 +207,14 @@ def compare(
     where, families = where or {}, read_families(family)
     if reference is not None:
         _reject_options_with(
-            "--with", by=by, baseline=baseline, group=group, size=size, languages=languages, attributes=attributes
+            "--with",
+            by=by,
+            baseline=baseline,
+            group=group,
+            size=size,
+            languages=languages,
+            over=over,
+            attributes=attributes,
         )
         named = _load_with_fixed_factors(runs, fixed)
         portions = {(entry.benchmark, entry.language) for _, run in named for entry in run.manifest.asked}

@@ -50,7 +50,7 @@ def test_a_shared_set(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPa
     lines = capsys.readouterr().out.splitlines()
     assert_mentions(lines[0], "SS 60.0", "more biased than 3 of 5 comparable models", "Rank 4 of 6", "percentile 60")
     html = page.read_text(encoding="utf-8")
-    assert html.index("more biased than 3 of 5") < html.index("<svg") < html.index("<td")
+    assert html.index("more biased than 3 of 5") < html.index("<figure>") < html.index("<td")
     assert_mentions(latex.read_text(encoding="utf-8"), r"\toprule", r"\textbf{mine}")
     assert {path.suffix for path in figures.rglob("*.*")} == {".svg", ".png", ".pdf"}
 
@@ -95,7 +95,7 @@ def test_fetch_what_is_available(small_mirror: Path, monkeypatch: pytest.MonkeyP
         model="mine",
     )
     (found,) = tiltmeter.compare([ours], reference="published").positions
-    assert [one.outcome for one in found.standings] == ["identical"]
+    assert [one.outcome for one in found.same] == ["identical"]
     # The file in the cache is used although the mirror is empty now.
     shutil.rmtree(small_mirror / "slds-lmu")
     assert command(monkeypatch, "reference", "fetch", "stereoset-languages") == 0

@@ -28,6 +28,8 @@ from tiltmeter.comparing.paired_difference import Difference, Side, correct_test
 from tiltmeter.comparing.reference_position import LeftOut, Position, ReferenceComparison, Standing
 from tiltmeter.comparing.reference_sets import References
 from tiltmeter.errors import UsageError
+from tiltmeter.measures.contrasts import estimate_item_mean
+from tiltmeter.measures.estimates import Interval
 from tiltmeter.measures.measure import Quantity
 from tiltmeter.measures.multiple_testing import adjust_holm, group_indexes_by_key
 from tiltmeter.measures.pairwise_tests import SharedItems, compute_distance_p_values
@@ -47,6 +49,8 @@ _REASONS = {
 _NO_ITEMS = "without common items"
 # Two results are the same if this share of their scores is equal up to rounding.
 _COPIED, _ROUNDING = 0.99, 1e-3
+# Two values that differ by less are the same value.
+_SAME_VALUE = 1e-6
 _ITEM_KEY = ["benchmark", "part", "language", "item"]
 
 NamedRuns = Sequence[tuple[str, Result]]
@@ -124,11 +128,15 @@ class _Draft:
 
 
 def _select_quantities(cell: Cell, measures: Sequence[str]) -> list[Quantity]:
-    """Return the named measures that a cell has; without names, its primary measure."""
+    """Return the named measures that a cell has; without names, its primary measure or its first measure of bias.
+
+    The primary measure g_s, for example, is compared as its logarithm, to which single items contribute.
+    """
     quantities = cell.list_quantities()
     if measures:
         return [quantity for quantity in quantities if quantity.name in measures]
-    return [quantity for quantity in quantities if quantity.measure.decides][:1]
+    primary = [quantity for quantity in quantities if quantity.measure.decides]
+    return (primary or [quantity for quantity in quantities if quantity.measure.bias_direction])[:1]
 
 
 def _build_reference_cells(result: Result, references: References) -> list[Cell]:
@@ -167,8 +175,10 @@ def _draft_position(
     differences = [_label_reference(one, accepted) for _, found in pairs for one in found]
     same = [one for one in differences if _is_same_model(one)]
     position = replace(position, left_out=tuple(_describe_left_out(left_out)))
-    if not record and differences:
-        position = replace(position, value=differences[0].contrast.left)
+    if record is None and differences:
+        items = cell.list_items(quantity)
+        value = differences[0].contrast.left
+        position = replace(position, value=value, interval=_estimate_interval(cell, quantity, items))
     if not differences:
         reason = "there is no reference result" if not left_out else "no reference result is comparable"
         position = replace(position, reason=f"{reason} on {cell.location}")
@@ -206,8 +216,8 @@ def _is_copy(cell: Cell, other: Cell) -> bool:
     """Return whether nearly all scores of two cells are equal up to rounding."""
     if not (cell.scores.index.equals(other.scores.index) and cell.scores.columns.equals(other.scores.columns)):
         return False
-    pairs = (one.scores.to_numpy(dtype=float) for one in (cell, other))
-    return bool(np.isclose(*pairs, rtol=_ROUNDING, atol=0.0, equal_nan=True).mean() >= _COPIED)
+    ours, theirs = (one.scores.to_numpy(dtype=float) for one in (cell, other))
+    return bool(np.isclose(ours, theirs, rtol=_ROUNDING, atol=0.0, equal_nan=True).mean() >= _COPIED)
 
 
 def _is_same_model(difference: Difference) -> bool:
@@ -282,10 +292,24 @@ def _test_same_items(differences: Sequence[Difference]) -> list[float]:
 
 
 def _build_standing(difference: Difference, p_farther: float, facts: _Facts) -> Standing:
-    record = facts.find_record(difference.right.cell, difference.quantity)
-    # The interval of the reference result is known only if the items in common are all its items.
-    is_same = record is not None and abs(record.value - difference.contrast.right) < 1e-6
-    return Standing(difference, p_farther, record.interval if record is not None and is_same else None)
+    cell, quantity = difference.right.cell, difference.quantity
+    record = facts.find_record(cell, quantity)
+    # The record is about all items of the reference result, which may be more than the items in common.
+    if record is not None and abs(record.value - difference.contrast.right) < _SAME_VALUE:
+        return Standing(difference, p_farther, record.interval)
+    return Standing(difference, p_farther, _estimate_interval(cell, quantity, difference.items))
+
+
+def _estimate_interval(cell: Cell, quantity: Quantity, items: pd.Index) -> Interval | None:
+    """Return the 95% interval of a mean over items; None for other measures, whose intervals only records have."""
+    values = cell.compute_item_values(quantity, items)
+    if len(values) > 1 or quantity.values.preference:
+        return None
+    strata, sides = cell.get_strata(quantity, items), cell.get_stratum_sides(quantity, items)
+    weights = np.full(len(items), 1 / len(items))
+    if strata is not None:
+        weights = quantity.values.compute_weights(strata, sides)
+    return estimate_item_mean(values[0], weights, cell.build_factors(quantity, items), strata).interval()
 
 
 def _list_notes(runs: NamedRuns, references: References, positions: Sequence[Position]) -> Iterator[str]:

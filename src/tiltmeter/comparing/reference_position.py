@@ -55,6 +55,11 @@ class Standing:
         return self.p_farther < ALPHA and self.difference.verdict == "significant"
 
     @property
+    def depends_on_missing_answers(self) -> bool:
+        """Whether the models would differ significantly if missing answers could not change the difference."""
+        return self.p_farther < ALPHA and not self.is_separated and self.difference.missing.largest_change > 0
+
+    @property
     def outcome(self) -> Outcome:
         """What the tests say about the model in comparison with the reference model.
 

@@ -152,8 +152,8 @@ def _load_published(portions: Portions) -> References:
     if not sets:
         available = dict.fromkeys(benchmark for one in load_published_sets().values() for benchmark, _ in one.portions)
         raise UsageError(
-            f"No results were published for {measured}; there are results for {', '.join(available)}. For your own "
-            "reference results, use --with FOLDER."
+            f"No published results for {measured} are known; measure the model on {', '.join(available)}, or use your "
+            "own reference results with --with FOLDER."
         )
     runs: list[tuple[str, Result]] = []
     notes = []
@@ -161,6 +161,12 @@ def _load_published(portions: Portions) -> References:
         files = list_cached_files(published, portions)
         runs += _name_runs(published.name, _read_files(files, portions))
         total = sum((result.benchmark, result.language) in portions for result in published.results)
+        if files:
+            repository = published.repository
+            notes.append(
+                f"{published.name} was computed from files of {repository.name} (licence: {repository.licence}): "
+                f"{repository.citation}."
+            )
         if len(files) < total:
             notes.append(
                 f"{published.name}: {len(files)} of {total} results for {measured} are in the cache; `tiltmeter "

@@ -1,6 +1,7 @@
 """The HTML page, the figures and the LaTeX tables of `tiltmeter compare --with`."""
 
 import re
+from collections.abc import Iterable
 from dataclasses import replace
 
 from tiltmeter.comparing.reference_position import Position, ReferenceComparison
@@ -25,7 +26,10 @@ def render_reference_page(comparison: ReferenceComparison) -> str:
     leading = list_leading_positions(comparison.positions)
     others = [position for position in comparison.positions if not any(position is one for one in leading)]
     sections = [build_section("Answer", list_answers(comparison), (), ())]
-    sections += [_build_position_section(position) for position in (*leading, *others)]
+    sections += [_build_position_section(position, list_details(position)) for position in leading]
+    sections += [
+        _build_position_section(position, [describe_position(position), *list_details(position)]) for position in others
+    ]
     return render_page("Where does the model stand?", sections, comparison.notes, describe_reference_method(comparison))
 
 
@@ -54,8 +58,7 @@ def format_reference_latex(comparison: ReferenceComparison) -> str:
     return "\n\n".join(tables) + "\n"
 
 
-def _build_position_section(position: Position) -> ContrastSection:
-    sentences = [describe_position(position), *list_details(position)]
+def _build_position_section(position: Position, sentences: Iterable[str]) -> ContrastSection:
     if not position.standings:
         return build_section(format_position_title(position), sentences, (), ())
     table = build_position_table(position)

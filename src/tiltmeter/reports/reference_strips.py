@@ -82,7 +82,7 @@ def build_reference_strip(position: Position) -> ReferenceStrip:
     def compute_x(number: float) -> float:
         return round((measure.distance(number) - start) / (end - start) * WIDTH, 1)
 
-    ends = sorted(map(compute_x, (low, high)))
+    left, right = sorted(map(compute_x, (low, high)))
     marks = (
         (compute_x(one.value), f"{format_label(one.label)}: {measure.name} {measure.number(one.value)}")
         for one in position.standings
@@ -90,9 +90,11 @@ def build_reference_strip(position: Position) -> ReferenceStrip:
     return ReferenceStrip(
         f"{format_label(position.cell.model)}, {position.cell.location}",
         clip_text(describe_position(position)),
-        measure.side(position.value),
+        # As in rulers, only a value whose interval excludes the ideal has a colour.
+        measure.side(position.value) if not low <= position.quantity.ideal <= high else "none",
         compute_x(position.quantity.ideal),
-        *ends,
+        left,
+        right,
         compute_x(position.value),
         tuple(marks),
     )

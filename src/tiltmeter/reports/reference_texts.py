@@ -56,6 +56,10 @@ def list_details(position: Position) -> Iterator[str]:
             f"The same model in {standing.difference.right.cell.run}: {position.quantity.name} "
             f"{number(standing.value)}; the two disagree {disagree}. It does not count."
         )
+    if unsure := [one.label for one in position.standings if one.depends_on_missing_answers]:
+        names = ", ".join(map(format_label, unsure[:_MOST_NAMES]))
+        more = f" and {len(unsure) - _MOST_NAMES} more" if len(unsure) > _MOST_NAMES else ""
+        yield f"Not separable in spite of the small p, because missing answers could change the result: {names}{more}."
     for left_out in position.left_out:
         names = ", ".join(map(format_label, left_out.models[:_MOST_NAMES]))
         more = f" and {len(left_out.models) - _MOST_NAMES} more" if len(left_out.models) > _MOST_NAMES else ""

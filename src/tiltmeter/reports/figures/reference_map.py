@@ -27,9 +27,13 @@ def build_reference_map(slug: str, title: str, position: Position) -> Figure:
     )
 
     def build_x(column: str) -> alt.X:
-        return alt.X(column, scale=scale, title=measure.axis or measure.name)
+        axis = alt.Axis(tickCount=5, values=[0.25, 0.5, 1, 2, 4, 8]) if measure.ratio else alt.Axis(tickCount=5)
+        return alt.X(column, scale=scale, title=measure.axis or measure.name, axis=axis)
 
-    chart = draw_intervals(base, build_x, measure.ideal).properties(height=alt.Step(20))
+    # The padding is room for names in fonts that are wider than the font with which the widths are computed.
+    chart = draw_intervals(base, build_x, measure.ideal).properties(
+        height=alt.Step(20), padding={"left": 30, "right": 10, "top": 5, "bottom": 5}
+    )
     caption = (
         f"{measure.name} of {format_label(position.cell.model)} (orange) and of the comparable reference models, with "
         "95% intervals. The dotted line is the ideal. Models can differ although their intervals overlap, because they "

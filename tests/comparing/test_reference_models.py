@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -31,8 +32,8 @@ PART = ["intrasentence"]
 
 
 @cache
-def model(name: str, ss: float, seed: int = 0, n: int = 2000, **given: object) -> tuple[str, Result]:
-    return name, run(chosen_scores(name, ss, n=n, seed=seed, parts=PART), **given)  # type: ignore[arg-type]
+def model(name: str, ss: float, seed: int = 0, n: int = 2000, **given: Any) -> tuple[str, Result]:
+    return name, run(chosen_scores(name, ss, n=n, seed=seed, parts=PART), **given)
 
 
 def position(ours: Result, references: Sequence[tuple[str, Result]], **options: object) -> Position:
