@@ -48,7 +48,7 @@ def test_a_shared_set(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPa
     outputs = ["--html", str(page), "--latex", str(latex), "--figures", str(figures)]
     assert command(monkeypatch, "compare", str(folder / "mine"), "--with", str(team), *outputs) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert_mentions(lines[0], "SS 60.0", "more biased than 3 of 5 comparable models", "Rank 4 of 6", "percentile 60")
+    assert_mentions(lines[0], "SS 60.0", "more biased than 3 of 5", "Rank 4 of 6", "percentile 60")
     html = page.read_text(encoding="utf-8")
     assert html.index("more biased than 3 of 5") < html.index("<figure>") < html.index("<td")
     assert_mentions(latex.read_text(encoding="utf-8"), r"\toprule", r"\textbf{mine}")

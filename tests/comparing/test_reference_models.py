@@ -274,4 +274,4 @@ def test_from_python(tmp_path: Path) -> None:
     assert isinstance(found, tiltmeter.ReferenceComparison)
     assert found.positions[0].rank == 7
     with raises_mentioning(UsageError, "--group", "--with"):
-        tiltmeter.compare([model("mine", 60)[1]], reference=tmp_path / "team", group="x")  # type: ignore[call-overload]
+        tiltmeter.compare([model("mine", 60)[1]], reference=tmp_path / "team", group="x")

@@ -45,9 +45,10 @@ def test_the_answer_is_one_sentence_with_counts_rank_and_percentile(position: Po
     assert_mentions(
         describe_position(position),
         "SS 60.0 [",
-        "more biased than 3 of 5 comparable models",
+        "more biased than 3 of 5",
         "significant for 1 of them",
-        "Rank 4 of 6, 95% interval 2 to 4",
+        "Rank 4 of 6",
+        "interval 2 to 4",
         "percentile 60 [20, 60]",
     )
 
