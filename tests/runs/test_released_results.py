@@ -19,7 +19,7 @@ def result(name: str, of: str) -> ReleasedResult:
 
 def test_each_released_file_belongs_to_one_result() -> None:
     for published in load_published_sets().values():
-        files = [file for one in published.results for file in one.files]
+        files = [(one.language, file) for one in published.results for file in one.files]
         assert len(files) == len(set(files))
         assert len({one.name for one in published.results}) == len(published.results)
     counts = {name: len(published.results) for name, published in load_published_sets().items()}
@@ -28,6 +28,7 @@ def test_each_released_file_belongs_to_one_result() -> None:
         "stereoset-original": 11,
         "stereoset-ptbr": 4,
         "gest-english": 33,
+        "gest-slavic": 45,
         "gest-translations": 32,
     }
 
@@ -38,15 +39,17 @@ def test_models_languages_and_files_are_read_from_names() -> None:
     assert result("EnsembleModel_", "stereoset-original").model == "EnsembleModel"
     masked, causal = result("xlm-roberta-base", "gest-english"), result("gpt2", "gest-english")
     assert (len(masked.files), len(causal.files)) == (len(TEMPLATES), len(list_parts("causal")))
+    assert result("xlm-v-base_cs", "gest-slavic").model == "facebook/xlm-v-base"
     slovak = result("deepl_sk", "gest-translations")
     assert (slovak.model, slovak.language, len(slovak.files)) == ("deepl", "sk", 1)
 
 
-def test_the_data_sets_exist() -> None:
+def test_the_data_sets_exist(mirror: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TILTMETER_MIRROR", str(mirror))
     for published in load_published_sets().values():
         for benchmark, language in published.portions:
             if benchmark == "gest-mt":
-                assert load_target.__name__
+                assert load_target(f"gest-mt:{language}", "1.0").tasks
             else:
                 assert language in DATASETS[benchmark].languages
 

@@ -18,7 +18,7 @@ from tiltmeter.runs.scoring_methods import infer_model_name
 if TYPE_CHECKING:
     from tiltmeter.runs.result import Result
 
-_STEREOSET, _GEST, _TRANSLATIONS = "stereotypes-multi", "gest", "translations"
+_STEREOSET, _GEST, _GEST_PAIRS, _TRANSLATIONS = "stereotypes-multi", "gest", "gest-pairs", "translations"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class ReleasedResult:
         on = f"{self.benchmark}:{self.language}"
         if self.form == _TRANSLATIONS:
             return score_translations(paths[0], system=self.model, on=on, edition="1.0")
-        path = paths[0] if self.form == _STEREOSET else _find_common_path(paths)
+        path = _find_common_path(paths) if self.form == _GEST else paths[0]
         return score_predictions(path, form=self.form, on=on, model=self.model)
 
 
@@ -72,8 +72,9 @@ class PublishedSet:
 class _Definition:
     """How the results of a published set are listed from the names of the files in a repository.
 
-    `pattern` matches the path of a file; its group `name` names the result, its group `language` the language (by
-    default `language`). `get_model` returns the name of the model from the name of the result.
+    `pattern` matches the path of a file; its group `name` names the result, its group `language` the language. If
+    `languages` is given, each file has results in all of them. `get_model` returns the name of the model from the name
+    of the result.
     """
 
     name: str
@@ -82,18 +83,18 @@ class _Definition:
     pattern: str
     form: str
     benchmark: str
-    language: str = ""
+    languages: tuple[str, ...] = ()
     get_model: Callable[[str], str]
 
     def list_results(self, files: Iterable[UpstreamFile]) -> tuple[ReleasedResult, ...]:
         groups: dict[tuple[str, str], list[UpstreamFile]] = {}
         for file in files:
             if found := re.fullmatch(self.pattern, file.path):
-                key = (found["name"], found.groupdict().get("language", self.language))
-                groups.setdefault(key, []).append(file)
+                for language in self.languages or (found["language"],):
+                    groups.setdefault((found["name"], language), []).append(file)
         return tuple(
             ReleasedResult(
-                name if self.language else f"{name}_{language}",
+                name if len(self.languages) == 1 else f"{name}_{language}",
                 self.get_model(name),
                 self.benchmark,
                 language,
@@ -132,7 +133,7 @@ _DEFINITIONS = (
         pattern=r"code/predictions/predictions_(?P<name>.+)\.json",
         form=_STEREOSET,
         benchmark="stereoset",
-        language="en",
+        languages=("en",),
         get_model=lambda name: infer_model_name(name).strip("_"),
     ),
     _Definition(
@@ -142,7 +143,7 @@ _DEFINITIONS = (
         pattern=r"predictions/predictions_(?P<name>.+)\.json",
         form=_STEREOSET,
         benchmark="stereoset-ptbr",
-        language="pt-BR",
+        languages=("pt-BR",),
         get_model=str,
     ),
     _Definition(
@@ -152,8 +153,18 @@ _DEFINITIONS = (
         pattern=r"data/predictions/english_[mg]lm/(?P<name>.+)_template-\d\.txt",
         form=_GEST,
         benchmark="gest-1.0",
-        language="en",
+        languages=("en",),
         get_model=str,
+    ),
+    _Definition(
+        name="gest-slavic",
+        description="GEST's pairs in nine Slavic languages, masked models (Pikuliak et al. 2024)",
+        repository="kinit-sk/gest",
+        pattern=r"data/predictions/slavic_mlm/(?P<name>.+)\.txt",
+        form=_GEST_PAIRS,
+        benchmark="gest-pairs",
+        languages=("be", "cs", "hr", "pl", "ru", "sk", "sl", "sr", "uk"),
+        get_model=lambda name: f"facebook/{name}" if name in ("xlm-v-base", "xlm-roberta-xl") else name,
     ),
     _Definition(
         name="gest-translations",
