@@ -1,5 +1,6 @@
 """The published sets: which results the names of the pinned files give, and that released files can be scored."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -76,3 +77,23 @@ def test_an_absent_file_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setenv("TILTMETER_MIRROR", str(tmp_path))
     with raises_mentioning(DownloadError, "results/predictions/gpt2__GPT2LM_orig_en.json", str(tmp_path)):
         result("gpt2__GPT2LM_orig_en", "stereoset-languages").fetch_and_score()
+
+
+@pytest.mark.parametrize(
+    ("original", "other", "part"),
+    [
+        ("gpt2_ModelNSP_GPT2LM", "gpt2_GPT2LM_GPT2LM_d_en", "intrasentence"),
+        ("bert-base-cased_BertNextSentence_BertLM", "bert-base-cased_BertLM_BertNextSentence_en", "intrasentence"),
+        ("bert-base-cased_BertNextSentence_BertLM", "bert-base-cased_BertLM_BertNextSentence_en", "intersentence"),
+    ],
+)
+def test_two_publications_have_the_same_english_items(original: str, other: str, part: str, mirror: Path) -> None:
+    """The original predictions are scored on `stereoset:en`: equal ids, and equal scores of models in both releases."""
+    paths = (result(original, "stereoset-original").files[0], result(other, "stereoset-languages").files[0])
+    ours, theirs = (
+        {entry["id"]: entry["score"] for entry in json.loads((mirror / file.name).read_text(encoding="utf-8"))[part]}
+        for file in paths
+    )
+    assert ours.keys() == theirs.keys()
+    different = [name for name, score in ours.items() if abs(score - theirs[name]) > 1e-3 * abs(score)]
+    assert len(different) <= 3

@@ -122,7 +122,7 @@ def list_leading_positions(positions: Sequence[Position]) -> list[Position]:
     for group in group_by(positions, _get_subject).values():
         placed = [position for position in group if position.standings]
         overall = [position for position in placed if position.cell.part == OVERALL]
-        leading += overall or placed or group[:1]
+        leading += overall or placed or sorted(group, key=lambda position: position.cell.part != OVERALL)[:1]
     return leading
 
 
