@@ -90,11 +90,11 @@ def test_few_models_have_a_rank_but_no_percentile() -> None:
 
 
 def test_ranks_of_models_on_random_items_contain_the_true_rank() -> None:
-    """With five reference models, the interval contains the true rank in 19 of 20 samples of items."""
+    """With five reference models, the interval contains the true rank in 9 of 10 samples of items."""
     rng = np.random.default_rng(3)
     leans, mine = (0.0, 0.1, 0.4, 0.5, 0.9), 0.45
     held = 0
-    for _ in range(20):
+    for _ in range(10):
         seeds = rng.integers(0, 1 << 30, size=6)
         references = [
             (f"m{at}", run(association_scores(f"m{at}", lean=lean, seed=int(seeds[at]), n=60, parts=PART)))
@@ -103,7 +103,7 @@ def test_ranks_of_models_on_random_items_contain_the_true_rank() -> None:
         ours = run(association_scores("mine", lean=mine, seed=int(seeds[5]), n=60, parts=PART))
         found = position(ours, references)
         held += found.rank_range.first <= 4 <= found.rank_range.last
-    assert held >= 19
+    assert held >= 9
 
 
 def test_other_kinds_are_left_out_with_the_option_that_includes_them() -> None:

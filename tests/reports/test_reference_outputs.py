@@ -12,7 +12,7 @@ from tests.support.messages import assert_mentions
 from tiltmeter.comparing.reference_comparison import compare_with_references
 from tiltmeter.comparing.reference_files import strip_texts, write_reference_file
 from tiltmeter.comparing.reference_position import Position, ReferenceComparison
-from tiltmeter.comparing.reference_sets import References, get_published_file
+from tiltmeter.comparing.reference_sets import References, get_published_file, load_references
 from tiltmeter.reports.reference_page import build_reference_figures, format_reference_latex, render_reference_page
 from tiltmeter.reports.reference_printout import print_references
 from tiltmeter.reports.reference_strips import WIDTH, build_reference_headlines, build_reference_strip
@@ -118,4 +118,9 @@ def test_a_damaged_file_in_the_cache_does_not_prevent_a_report() -> None:
     path.parent.mkdir(parents=True)
     path.write_bytes(b"PAR1")
     page, _ = make_report([("mine", model("mine", 60, 1))])
-    assert_mentions(page, path.name)
+    assert_mentions(page, "<code>tiltmeter reference fetch stereoset-languages stereoset-original</code>")
+    good = get_published_file(published, published.results[1])
+    write_reference_file(good, [("good", model("good", 55, 2))])
+    found = load_references("published", {("stereoset", "en")})
+    assert [name for name, _ in found.runs] == ["stereoset-original/good"]
+    assert_mentions("\n".join(found.notes), path.name, "1 of 11", "tiltmeter reference fetch stereoset-original")

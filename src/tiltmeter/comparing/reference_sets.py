@@ -158,26 +158,47 @@ def _load_published(portions: Portions) -> References:
     runs: list[tuple[str, Result]] = []
     notes = []
     for published in sets:
-        files = list_cached_files(published, portions)
-        runs += _name_runs(published.name, _read_files(files, portions))
-        total = sum((result.benchmark, result.language) in portions for result in published.results)
-        if files:
-            repository = published.repository
-            notes.append(
-                f"{published.name} was computed from files of {repository.name} (licence: {repository.licence}): "
-                f"{repository.citation}."
-            )
-        if len(files) < total:
-            notes.append(
-                f"{published.name}: {len(files)} of {total} results for {measured} are in the cache; `tiltmeter "
-                f"reference fetch {published.name}` downloads the others and names those that are not available."
-            )
+        found, damaged = _read_cached_files(list_cached_files(published, portions), portions)
+        runs += _name_runs(published.name, found)
+        notes += _list_set_notes(published, portions, measured, len(found), damaged)
     if not runs:
         raise UsageError(
             f"No published results for {measured} are in the cache; download and score them with "
             f"`tiltmeter reference fetch {' '.join(one.name for one in sets)}`."
         )
     return References(runs, notes)
+
+
+def _read_cached_files(paths: Iterable[Path], portions: Portions) -> tuple[list[tuple[str, Result]], list[str]]:
+    """Return the runs in files of the cache, and the names of the damaged files, which can be made again."""
+    runs: list[tuple[str, Result]] = []
+    damaged = []
+    for path in paths:
+        try:
+            runs += _read_files([path], portions)
+        except DataError:
+            damaged.append(path.name)
+    return runs, damaged
+
+
+def _list_set_notes(
+    published: PublishedSet, portions: Portions, measured: str, found: int, damaged: Sequence[str]
+) -> Iterator[str]:
+    """Yield notes on the source of a published set, and on its results that are not in the cache."""
+    repository, fetch = published.repository, f"`tiltmeter reference fetch {published.name}`"
+    if found:
+        yield (
+            f"{published.name} was computed from files of {repository.name} (licence: {repository.licence}): "
+            f"{repository.citation}."
+        )
+    total = sum((result.benchmark, result.language) in portions for result in published.results)
+    if found < total:
+        yield (
+            f"{published.name}: {found} of {total} results for {measured} are in the cache; {fetch} downloads the "
+            "others and names those that are not available."
+        )
+    if damaged:
+        yield f"{published.name}: {', '.join(damaged)} cannot be read and is left out; {fetch} makes it again."
 
 
 def _list_files(folder: Path) -> list[Path]:
