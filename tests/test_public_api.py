@@ -40,6 +40,7 @@ TYPES = {
     "Measure",
     "Model",
     "Record",
+    "ReferenceComparison",
     "Result",
     "Rule",
     "RuleVerdict",

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from tiltmeter.comparing.group_difference import GroupComparison
     from tiltmeter.comparing.language_comparison import LanguageComparison
     from tiltmeter.comparing.paired_difference import Comparison, Difference
+    from tiltmeter.comparing.reference_position import ReferenceComparison
     from tiltmeter.comparing.size_slopes import SizeComparison
     from tiltmeter.datasets.dataset_definition import Dataset
     from tiltmeter.forms.form import Form, Item
@@ -51,6 +52,7 @@ __all__ = [
     "Model",
     "ModelError",
     "Record",
+    "ReferenceComparison",
     "Result",
     "Rule",
     "RuleVerdict",
@@ -88,6 +90,7 @@ _LAZY = {
     "Measure": "tiltmeter.measures.measure",
     "Model": "tiltmeter.models.model_protocol",
     "Record": "tiltmeter.measures.records",
+    "ReferenceComparison": "tiltmeter.comparing.reference_position",
     "Result": "tiltmeter.runs.result",
     "Rule": "tiltmeter.comparing.gate_rules",
     "RuleVerdict": "tiltmeter.comparing.gate_verdict",

@@ -21,6 +21,9 @@ from tiltmeter.comparing.group_difference import GroupComparison
 from tiltmeter.comparing.grouped_comparison import compare_groups
 from tiltmeter.comparing.language_comparison import LanguageComparison
 from tiltmeter.comparing.paired_difference import Comparison
+from tiltmeter.comparing.reference_comparison import compare_with_references
+from tiltmeter.comparing.reference_position import ReferenceComparison
+from tiltmeter.comparing.reference_sets import load_references
 from tiltmeter.comparing.size_comparison import compare_sizes
 from tiltmeter.comparing.size_slopes import SizeComparison
 from tiltmeter.errors import UsageError
@@ -65,6 +68,7 @@ def compare(
     attributes: Path | str | None = None,
     family: str = "portion",
     fixed: Sequence[str] | None = None,
+    reference: None = None,
 ) -> Comparison: ...
 
 
@@ -84,6 +88,7 @@ def compare(
     attributes: Path | str | None = None,
     family: str = "portion",
     fixed: Sequence[str] | None = None,
+    reference: None = None,
 ) -> GroupComparison: ...
 
 
@@ -103,6 +108,7 @@ def compare(
     attributes: Path | str | None = None,
     family: str = "portion",
     fixed: Sequence[str] | None = None,
+    reference: None = None,
 ) -> SizeComparison: ...
 
 
@@ -122,7 +128,28 @@ def compare(
     attributes: Path | str | None = None,
     family: str = "portion",
     fixed: Sequence[str] | None = None,
+    reference: None = None,
 ) -> LanguageComparison: ...
+
+
+@overload
+def compare(
+    runs: Sequence[Run] | Mapping[str, Run],
+    *,
+    by: By | None = None,
+    baseline: str | None = None,
+    measures: Sequence[str] = (),
+    where: Mapping[str, str] | None = None,
+    across: Sequence[Across] = (),
+    group: str | None = None,
+    size: bool = False,
+    languages: bool = False,
+    over: Over | None = None,
+    attributes: Path | str | None = None,
+    family: str = "portion",
+    fixed: Sequence[str] | None = None,
+    reference: Path | str,
+) -> ReferenceComparison: ...
 
 
 def compare(
@@ -140,7 +167,8 @@ def compare(
     attributes: Path | str | None = None,
     family: str = "portion",
     fixed: Sequence[str] | None = None,
-) -> Comparison | GroupComparison | SizeComparison | LanguageComparison:
+    reference: Path | str | None = None,
+) -> Comparison | GroupComparison | SizeComparison | LanguageComparison | ReferenceComparison:
     """Compare models that answered the same items, or languages that have translations of the same items.
 
     Differences are computed item by item, with 95% intervals and Holm's correction for multiple tests. `runs` are runs
@@ -160,6 +188,9 @@ def compare(
     (`run`). `fixed` are factors over which the results do not generalise, for example `["words"]`; the default are the
     factors that are fixed in all runs.
 
+    With `reference`, each run is compared with reference results: "published" for published results (after `tiltmeter
+    reference fetch`), or the path of a reference file or of a folder with reference files or runs.
+
     >>> import tiltmeter
     >>> comparison = tiltmeter.compare(["runs/bert", "runs/roberta"], measures=["SS"])
     >>> difference = comparison.differences[-1]
@@ -174,8 +205,30 @@ def compare(
     if by is not None and by not in comparison.BY:
         raise UsageError(f"by={by!r} is not known; choose {', '.join(comparison.BY)}.")
     where, families = where or {}, read_families(family)
+    if reference is not None:
+        _reject_options_with(
+            "--with",
+            by=by,
+            baseline=baseline,
+            group=group,
+            size=size,
+            languages=languages,
+            over=over,
+            attributes=attributes,
+        )
+        named = _load_with_fixed_factors(runs, fixed)
+        portions = {(entry.benchmark, entry.language) for _, run in named for entry in run.manifest.asked}
+        return compare_with_references(
+            named,
+            load_references(reference, portions),
+            str(reference),
+            measures=measures,
+            where=where,
+            across=across,
+            families=families,
+        )
     if languages:
-        _reject_languages_with(by=by, baseline=baseline, size=size)
+        _reject_options_with("--languages", by=by, baseline=baseline, size=size)
         described = find_run_attributes(folders, None if attributes is None else Path(attributes))
         return compare_languages(
             _load_with_fixed_factors(runs, fixed),
@@ -215,11 +268,11 @@ def compare(
     )
 
 
-def _reject_languages_with(**given: object) -> None:
-    """Raise an error for options that a comparison of languages over all models does not have."""
+def _reject_options_with(option: str, **given: object) -> None:
+    """Raise an error for options that a comparison with this option does not have."""
     for name, value in given.items():
         if value:
-            raise UsageError(f"--{name} cannot be combined with --languages; leave it out.")
+            raise UsageError(f"--{name} cannot be combined with {option}; leave it out.")
 
 
 def check(

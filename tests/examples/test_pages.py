@@ -38,6 +38,8 @@ NOT_RUN = {
     "tiltmeter reproduce nadeem2021": "scores predictions of all items; tests/papers/test_reproduction.py",
     "tiltmeter reproduce oeztuerk2023 --table 7 --from-models…": "runs seven models on all items",
     "tiltmeter reproduce steinborn2022 --from-models…": "runs models on all items",
+    "tiltmeter reference fetch…": "scores predictions of all items; tests/cli/test_reference.py",
+    "tiltmeter compare runs/bert --with published…": "needs published results; tests/cli/test_reference.py",
     "tiltmeter train pairs --articles en=hf:…": "streams a data set of the hub; tests/training/test_articles.py",
     "tiltmeter run embedded --on eurogest": "reads 60,062 sentences; three of the thirty languages are run",
     "pip install…": "needs a package index",

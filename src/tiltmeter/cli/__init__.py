@@ -22,7 +22,7 @@ _COMMANDS = {
     "items": ("items", "items"),
     **{name: (name, name) for name in ("board", "export", "reproduce", "studio", "protocols")},
     "gender": ("gender_group", "app"),
-    **{name: (name, "app") for name in ("data", "gest", "make", "train")},
+    **{name: (name, "app") for name in ("data", "gest", "make", "reference", "train")},
 }
 
 # Frequently used commands of command groups. To run one of them, only its own module is imported, so that it starts

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from tiltmeter.comparing.group_difference import GroupComparison
     from tiltmeter.comparing.language_comparison import LanguageComparison
     from tiltmeter.comparing.paired_difference import Comparison
+    from tiltmeter.comparing.reference_position import ReferenceComparison
     from tiltmeter.comparing.size_slopes import SizeComparison
 
 _DEFAULT_ITEMS = 200
@@ -67,6 +68,15 @@ def compare(
             metavar="NAME", help="With --languages: repeat the analysis for each of the `protocols` of the runs."
         ),
     ] = None,
+    reference: Annotated[
+        str | None,
+        typer.Option(
+            "--with",
+            metavar="SOURCE",
+            help="Show each run among reference results: `published` (see `tiltmeter reference`), a reference file, or "
+            "a folder with reference files or runs.",
+        ),
+    ] = None,
     attributes: Annotated[
         Path | None,
         typer.Option(
@@ -112,12 +122,13 @@ def compare(
     figures: Annotated[
         Path | None,
         typer.Option(
-            "--figures", help="With --size or --languages: save the figures to this folder as SVG, PNG and PDF files."
+            "--figures",
+            help="With --size, --languages or --with: save the figures to this folder as SVG, PNG and PDF files.",
         ),
     ] = None,
     latex: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="With --languages: write the means and differences as LaTeX tables."),
+        typer.Option(metavar="FILE", help="With --languages or --with: write the numbers as LaTeX tables."),
     ] = None,
     items: Annotated[
         int, typer.Option(min=0, help="The number of items on the page of --html; 0 for all.")
@@ -127,7 +138,7 @@ def compare(
         typer.Option(
             "--all",
             help="For more than four models or languages: print the comparison of every pair after the summary. With "
-            "--languages: print all tables.",
+            "--languages or --with: print all tables.",
         ),
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the differences as JSON.")] = False,
@@ -161,6 +172,8 @@ def compare(
     `tiltmeter compare runs/bert runs/roberta runs/multilingual --languages --html languages.html`
 
     `tiltmeter compare runs/bert runs/multilingual --size --attributes models.toml --figures figures`
+
+    `tiltmeter compare runs/bert --with published`: where the model stands among published results
     """
 
     from tiltmeter import api
@@ -168,14 +181,15 @@ def compare(
     from tiltmeter.comparing.comparison import BY
     from tiltmeter.files import reject_unwritable_file, reject_unwritable_folder
 
-    if figures is not None and not (size or languages):
+    if figures is not None and not (size or languages or reference):
         raise UsageError(
-            "--figures needs --size or --languages; add one of the two, or use `tiltmeter report` for figures of "
+            "--figures needs --size, --languages or --with; add one of them, or use `tiltmeter report` for figures of "
             "single runs."
         )
-    if latex is not None and not languages:
+    if latex is not None and not (languages or reference):
         raise UsageError(
-            "--latex needs --languages; add --languages, or use `tiltmeter show RUN… --latex` for several runs."
+            "--latex needs --languages or --with; add one of them, or use `tiltmeter show RUN… --latex` for several "
+            "runs."
         )
     for path in filter(None, (html, latex)):
         reject_unwritable_file(path)
@@ -192,13 +206,19 @@ def compare(
         "fixed": fixed,
         "over": parse_choice(over, api.OVER, "--over"),
     }
-    if (group is not None or size or languages) and items != _DEFAULT_ITEMS:
-        raise UsageError("--items cannot be combined with --group, --size or --languages; leave --items out.")
+    if (group is not None or size or languages or reference) and items != _DEFAULT_ITEMS:
+        raise UsageError("--items cannot be combined with --group, --size, --languages or --with; leave --items out.")
     if (group is not None or size) and everything and not languages:
         raise UsageError("--all cannot be combined with --group or --size; leave --all out.")
     if group is not None and size:
         raise UsageError("--size cannot be combined with --group; leave out one of them.")
-    if languages:
+    if reference is not None:
+        found = api.compare(
+            runs, by=chosen_by, group=group, size=size, languages=languages, reference=reference, **options
+        )
+        _print_references(found, as_json, everything)
+        _write_references(found, html, figures, latex)
+    elif languages:
         comparison = api.compare(runs, by=chosen_by, group=group, size=size, languages=True, **options)
         _print_languages(comparison, as_json, everything)
         _write_languages(comparison, html, figures, latex)
@@ -279,6 +299,33 @@ def _write_languages(
         _write_text(latex, format_language_latex(comparison))
     if figures is not None:
         _report_figures(save_figures(build_language_figures(comparison), figures), figures)
+
+
+def _print_references(comparison: "ReferenceComparison", as_json: bool, everything: bool) -> None:
+    from tiltmeter.reports.reference_printout import print_references
+
+    if as_json:
+        typer.echo(format_json(comparison.to_dict()))
+    else:
+        print_references(comparison, create_plain_console(), everything=everything)
+
+
+def _write_references(
+    comparison: "ReferenceComparison", html: Path | None, figures: Path | None, latex: Path | None
+) -> None:
+    from tiltmeter.reports.figure_files import save_figures
+    from tiltmeter.reports.reference_page import (
+        build_reference_figures,
+        format_reference_latex,
+        render_reference_page,
+    )
+
+    if html is not None:
+        _write_text(html, render_reference_page(comparison))
+    if latex is not None:
+        _write_text(latex, format_reference_latex(comparison))
+    if figures is not None:
+        _report_figures(save_figures(build_reference_figures(comparison), figures), figures)
 
 
 def _write_text(path: Path, text: str) -> None:

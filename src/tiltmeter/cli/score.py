@@ -13,13 +13,20 @@ def score(
     predictions: Annotated[
         Path, typer.Option("--predictions", help="The file or folder of predictions; see the examples.")
     ],
-    form: Annotated[str, typer.Option("--as", help="The format of the predictions: `stereotypes-multi` or `gest`.")],
+    form: Annotated[
+        str,
+        typer.Option("--as", help="The format of the predictions: `stereotypes-multi`, `gest` or `gest-pairs`."),
+    ],
     on: Annotated[
         str, typer.Option("--on", metavar="BENCHMARK", help="The data set of the predictions, such as `stereoset:de`.")
     ],
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Save the run to this folder.")] = None,
     model: Annotated[
-        str | None, typer.Option(help="The name of the model; the default is the name of the file.")
+        str | None,
+        typer.Option(
+            help="The name of the model; the default is the name of the file. With `gest-pairs`, it is the hub id or "
+            "folder of the model, because its tokenizer decides which pairs count."
+        ),
     ] = None,
     kind: Annotated[
         str | None,

@@ -10,13 +10,13 @@ from tiltmeter.reports.figures import Figure
 from tiltmeter.reports.figures.language_map import build_language_map
 from tiltmeter.reports.language_printout import describe_analysis, describe_language_method
 from tiltmeter.reports.language_tables import (
-    TextTable,
     build_means_table,
     build_measures_table,
     build_overview_table,
     format_title,
     list_detail_tables,
 )
+from tiltmeter.reports.text_table import TextTable
 
 
 def render_language_page(comparison: LanguageComparison) -> str:

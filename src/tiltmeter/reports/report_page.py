@@ -14,6 +14,7 @@ from tiltmeter.reports.benchmark_sections import build_sections, list_models, pa
 from tiltmeter.reports.combined_runs import combine_runs
 from tiltmeter.reports.figures import Figure
 from tiltmeter.reports.page_templates import load_template, read_template_file
+from tiltmeter.reports.reference_strips import build_reference_headlines
 from tiltmeter.reports.sections import ReportContent, render_sections
 from tiltmeter.runs.result import Result
 
@@ -35,6 +36,7 @@ def make_report(results: Sequence[tuple[str, Result]]) -> tuple[str, list[tuple[
         scripts=[Markup(script) for script in scripts],
         charts=Markup(pack_figures(benchmarks)),
         benchmarks=benchmarks,
+        references=build_reference_headlines(results, combined.benchmarks),
         sections=render_sections(ReportContent(results, combined, benchmarks)),
         models=list_models(combined.records),
         made=datetime.now(UTC).strftime("%d %B %Y, %H:%M UTC"),

@@ -38,7 +38,7 @@ def read_gest_predictions(path: Path, predicted: Sequence[Portion], *, model: st
     tables = []
     for part, file in files.items():
         (template_portion,) = portion.split_into_parts([part])
-        ratios = _read_ratios(file)
+        ratios = read_log_ratios(file)
         if len(ratios) != len(portion.items):
             raise DataError(
                 f"{file} has {len(ratios)} lines, but {portion.name} has {len(portion.items)} sentences; select the "
@@ -81,7 +81,7 @@ def _find_files(path: Path, part: str) -> dict[str, Path]:
     )
 
 
-def _read_ratios(file: Path) -> list[float]:
+def read_log_ratios(file: Path) -> list[float]:
     """Return the log ratios of a file, converted from log10 to natural logarithms."""
     try:
         lines = read_text(file).split()

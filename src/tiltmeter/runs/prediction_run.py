@@ -11,12 +11,12 @@ from tiltmeter.errors import UsageError
 from tiltmeter.forms.association import AssociationItem
 from tiltmeter.measures.verdict_rule import PORTION
 from tiltmeter.questions import Kind
-from tiltmeter.runs import gest_predictions
+from tiltmeter.runs import gest_pair_predictions, gest_predictions
 from tiltmeter.runs.fixed_factors import read_fixed_factors
 from tiltmeter.runs.manifest import RefusedPart, UnscoredItem, build_manifest, build_model_entry
 from tiltmeter.runs.measurement import collect_measure_notes, measure_scores, read_families, read_margins
 from tiltmeter.runs.measurement_conditions import MeasurementConditions
-from tiltmeter.runs.portions import Portion, load_portions
+from tiltmeter.runs.portions import UNDIVIDED, Portion, load_portions
 from tiltmeter.runs.prediction_files import FORMS, Predictions, read_predictions
 from tiltmeter.runs.result import Result, reject_other_run
 from tiltmeter.runs.run_items import build_item_table
@@ -71,6 +71,10 @@ def score_predictions(
         templates = int(read.scores["part"].nunique())
         method = ScoringMethod(kind or infer_gest_kind(path.parent.name, templates), "likelihood", protocol or PROTOCOL)
         by_part = dict.fromkeys(read.scores["part"].unique(), method)
+    elif form == gest_pair_predictions.FORM:
+        name = model or path.stem
+        read = gest_pair_predictions.read_pair_predictions(path, predicted, model=name)
+        by_part = {UNDIVIDED: ScoringMethod(kind or "masked", "likelihood", protocol or PROTOCOL)}
     else:
         read = _read_association_predictions(path, form, on, predicted, model)
         name = model or path.stem
@@ -132,7 +136,8 @@ def _read_association_predictions(
 ) -> Predictions:
     if form not in FORMS:
         raise UsageError(
-            f"{form!r} is not a format of predictions; choose {' or '.join((*FORMS, gest_predictions.FORM))}."
+            f"{form!r} is not a format of predictions; choose "
+            f"{', '.join((*FORMS, gest_predictions.FORM, gest_pair_predictions.FORM))}."
         )
     if any(portion.form != "association" for portion in predicted):
         raise UsageError(

@@ -42,6 +42,16 @@ def read_columns(path: Path, without: Collection[str] = ()) -> dict[str, NDArray
     return _read_parquet(path, columns)
 
 
+def read_file_metadata(path: Path, key: bytes) -> str | None:
+    """Return a text from the metadata of a Parquet file without reading its rows; None if the file has no such key."""
+
+    def decode(file: pq.ParquetFile) -> str | None:
+        value = (file.schema_arrow.metadata or {}).get(key)
+        return None if value is None else value.decode()
+
+    return _read_parquet(path, decode)
+
+
 def _read_parquet(path: Path, read: Callable[[pq.ParquetFile], _Content]) -> _Content:
     """Call `read` with an open Parquet file; raise a DataError if the file is missing, damaged or too large."""
     if not path.is_file():
@@ -71,8 +81,7 @@ def validate_scores(scores: pd.DataFrame) -> pd.DataFrame:
     if scores.empty:
         raise DataError(f"{SCORES} has no rows.")
     for name in _TEXTS:
-        # Columns of the types category and object are also valid if all their values are strings.
-        if not scores[name].map(lambda value: isinstance(value, str)).all():
+        if not _has_only_texts(scores[name]):
             raise DataError(f"The column {name!r} of {SCORES} has values that are not texts.")
     if not pd.api.types.is_float_dtype(scores["score"]) and not pd.api.types.is_integer_dtype(scores["score"]):
         raise DataError(f"The column 'score' of {SCORES} has values that are not numbers.")
@@ -114,11 +123,18 @@ def validate_consistency(manifest: Manifest, scores: pd.DataFrame, records: Sequ
         if record.benchmark not in benchmarks:
             raise DataError(f"{MEASURES} and {SCORES} belong to different runs: only one of them has {record}.")
     asked = {(entry.model, entry.benchmark) for entry in manifest.asked}
-    scored = set(zip(scores["model"], scores["benchmark"], strict=True))
+    scored = set(scores[["model", "benchmark"]].drop_duplicates().itertuples(index=False, name=None))
     if asked and (alone := sorted(scored - asked)):
         raise DataError(
             f"{MANIFEST} and {SCORES} belong to different runs: only one of them has {alone[0][0]} on {alone[0][1]}."
         )
+
+
+def _has_only_texts(column: pd.Series) -> bool:
+    """Return whether all values of a column are strings; columns of the types category and object may have others."""
+    if isinstance(column.dtype, pd.StringDtype):
+        return bool(column.notna().all())
+    return bool(column.map(lambda value: isinstance(value, str)).all())
 
 
 def _validate_columns(name: str, table: pd.DataFrame, columns: Sequence[str]) -> None:

@@ -1,19 +1,19 @@
 """Recipes for GEST's language models (Tables 9 to 11, on the scale of the tables) and counts of pairs (Table 7)."""
 
-import math
 from collections import Counter
 from collections.abc import Iterable
 
-from tiltmeter.benchmarks.gender_log_ratios import PROTOCOL, ROLE, find_differing_positions
+from tiltmeter.benchmarks.gender_log_ratios import PROTOCOL, ROLE
 from tiltmeter.benchmarks.gendered_pairs import BENCHMARK as PAIRS
 from tiltmeter.benchmarks.gest import list_parts
-from tiltmeter.errors import DataError
-from tiltmeter.forms.gendered_pairs import GenderedPairItem, find_rejection_reason
+from tiltmeter.errors import ModelError
+from tiltmeter.forms.gendered_pairs import find_rejection_reason
 from tiltmeter.measures import gest
 from tiltmeter.measures.gest import AS_PUBLISHED
 from tiltmeter.measures.records import Record
 from tiltmeter.papers.sources.recipe import Key, NotAvailable, Numbers, Recipe
 from tiltmeter.papers.sources.recipe_context import RecipeContext
+from tiltmeter.runs.gest_pair_predictions import load_pairs, read_pair_ratios, select_scored_pairs
 from tiltmeter.runs.gest_predictions import read_gest_predictions
 from tiltmeter.runs.portions import Portion, load_portions
 from tiltmeter.runs.score_tables import build_score_table
@@ -84,17 +84,12 @@ def _measure_released_pairs(context: RecipeContext, hub: str, language: str) -> 
     """Return the measures of one language, from the pairs whose sentences differ in exactly one token of the model."""
     context.fetch_file(REPOSITORY, VARIANTS)
     path = context.fetch_file(REPOSITORY, get_pair_prediction_path(hub))
-    # Each line is the log10 of the ratio of one pair, as in the files for English.
-    ratios = [math.log(10) * float(line) for line in path.read_text(encoding="utf-8").split()]
-    pairs = context.compute_once(_load_pairs)
-    if max((int(item.id) for item in pairs), default=-1) >= len(ratios):
-        raise DataError(f"{path} has {len(ratios)} lines, but {VARIANTS} has more pairs; download both again.")
-    kept = [
-        item
-        for item in _drop_duplicates(pairs)
-        if item.language == language and find_rejection_reason(item.male, item.female) is None
-    ]
-    kept = _select_one_token_pairs(kept, context.get_model_path(hub))
+    pairs = context.compute_once(load_pairs)
+    ratios = read_pair_ratios(path, pairs)
+    try:
+        kept, _ = select_scored_pairs(pairs, language, context.get_model_path(hub))
+    except ModelError as error:
+        raise NotAvailable(str(error)) from error
     portion = Portion("gest-pairs", PAIRS.form, "all", language, kept, {})
     rows = ((item, item.id, ROLE, ratios[int(item.id)]) for item in kept)
     return _collect_numbers(gest.measure(build_score_table(hub, portion, PROTOCOL, rows)), "all")
@@ -109,7 +104,7 @@ def count_pairs(context: RecipeContext) -> Numbers:
     context.fetch_file(REPOSITORY, VARIANTS)
     counted = Counter(
         (item.translator or "", item.language)
-        for item in context.compute_once(_load_pairs)
+        for item in context.compute_once(load_pairs)
         if find_rejection_reason(item.male, item.female) is None
     )
     return {("pairs", *key): float(count) for key, count in counted.items()}
@@ -127,43 +122,6 @@ def _collect_numbers(records: Iterable[Record], part: str) -> Numbers:
             numbers[name, record.group, "lower end"] = record.low
             numbers[name, record.group, "upper end"] = record.high
     return numbers
-
-
-def _load_pairs() -> list[GenderedPairItem]:
-    """Return the pairs of all languages, in the order of the released file."""
-    items = [
-        item for portion in load_portions("gest-pairs") for item in portion.items if isinstance(item, GenderedPairItem)
-    ]
-    return sorted(items, key=lambda item: int(item.id))
-
-
-def _drop_duplicates(items: Iterable[GenderedPairItem]) -> list[GenderedPairItem]:
-    """Return each different pair once; a pair that occurs in two languages is kept once, as in the released code."""
-    return list({(item.male, item.female): item for item in reversed(list(items))}.values())[::-1]
-
-
-def _select_one_token_pairs(items: list[GenderedPairItem], model: str) -> list[GenderedPairItem]:
-    from transformers import AutoTokenizer
-
-    from tiltmeter.models.hub_access import build_access_hint
-
-    try:
-        tokenizer = AutoTokenizer.from_pretrained(model)
-    except (OSError, ValueError) as error:
-        first = str(error).splitlines()[0] if str(error) else type(error).__name__
-        reason = build_access_hint(error, model) or first
-        raise NotAvailable(
-            f"The tokenizer of {model}, which decides which pairs are counted, cannot be loaded: {reason}"
-        ) from error
-    male, female = (
-        tokenizer([getattr(item, side) for item in items], add_special_tokens=False)["input_ids"]
-        for side in ("male", "female")
-    )
-    return [
-        item
-        for item, male_ids, female_ids in zip(items, male, female, strict=True)
-        if len(male_ids) == len(female_ids) and len(find_differing_positions(male_ids, female_ids)) == 1
-    ]
 
 
 def _get_short_name(hub: str) -> str:

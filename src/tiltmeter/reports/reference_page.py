@@ -1,0 +1,87 @@
+"""The HTML page, the figures and the LaTeX tables of `tiltmeter compare --with`."""
+
+import re
+from collections.abc import Iterable
+from dataclasses import replace
+
+from tiltmeter.comparing.reference_position import Position, ReferenceComparison
+from tiltmeter.reports.contrast_page import ContrastRow, ContrastSection, build_section, render_page, render_svg
+from tiltmeter.reports.display_text import format_label
+from tiltmeter.reports.figures import Figure
+from tiltmeter.reports.figures.reference_map import build_reference_map
+from tiltmeter.reports.reference_texts import (
+    build_position_table,
+    describe_position,
+    describe_reference_method,
+    format_position_title,
+    list_answers,
+    list_details,
+    list_leading_positions,
+)
+from tiltmeter.reports.text_table import format_latex_table
+
+
+def render_reference_page(comparison: ReferenceComparison) -> str:
+    """Return the HTML page of a comparison with reference models; the first section is the answer."""
+    leading = list_leading_positions(comparison.positions)
+    others = [position for position in comparison.positions if not any(position is one for one in leading)]
+    sections = [build_section("Answer", list_answers(comparison), (), ())]
+    sections += [_build_position_section(position, list_details(position)) for position in leading]
+    sections += [
+        _build_position_section(position, [describe_position(position), *list_details(position)]) for position in others
+    ]
+    return render_page("Where does the model stand?", sections, comparison.notes, describe_reference_method(comparison))
+
+
+def build_reference_figures(comparison: ReferenceComparison) -> list[tuple[str, Figure]]:
+    """Return a list of (name of the benchmark, figure), one for each position; `save_figures` needs this list."""
+    figures: dict[tuple[str, str], Figure] = {}
+    for position in comparison.positions:
+        if position.standings:
+            benchmark = re.sub(r"[^\w.-]+", "-", format_label(position.cell.benchmark))
+            slug, number = _build_slug(position), 2
+            while (benchmark, slug) in figures:
+                slug, number = f"{_build_slug(position)}-{number}", number + 1
+            figures[benchmark, slug] = _build_figure(position, slug)
+    return [(benchmark, figure) for (benchmark, _), figure in figures.items()]
+
+
+def format_reference_latex(comparison: ReferenceComparison) -> str:
+    r"""Return a table for each position as LaTeX; the document needs `\usepackage{booktabs}`."""
+    tables = [
+        format_latex_table(
+            build_position_table(position), f"{format_position_title(position)}. {describe_position(position)}"
+        )
+        for position in comparison.positions
+        if position.standings
+    ]
+    return "\n\n".join(tables) + "\n"
+
+
+def _build_position_section(position: Position, sentences: Iterable[str]) -> ContrastSection:
+    if not position.standings:
+        return build_section(format_position_title(position), sentences, (), ())
+    table = build_position_table(position)
+    rows = [
+        ContrastRow([format_label(cell, 120) for cell in row], [number in table.bold] * len(row))
+        for number, row in enumerate(table.rows)
+    ]
+    section = build_section(table.title, sentences, table.heads, rows)
+    figure = _build_figure(position, _build_slug(position))
+    return replace(section, figure=render_svg(figure), caption=figure.caption)
+
+
+def _build_figure(position: Position, slug: str) -> Figure:
+    return build_reference_map(slug, format_label(format_position_title(position), 120), position)
+
+
+def _build_slug(position: Position) -> str:
+    cell = position.cell
+    words = [
+        cell.model,
+        cell.part if cell.part != "all" else "",
+        cell.language,
+        position.quantity.name,
+        "among references",
+    ]
+    return re.sub(r"[^\w.]+", "-", " ".join(filter(None, words))).strip("-").lower()[:120]
