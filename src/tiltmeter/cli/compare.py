@@ -5,13 +5,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from tiltmeter.cli.change_output import assess_change, print_change_files, reject_options, report_figures, write_page
 from tiltmeter.cli.output import parse_choice
 from tiltmeter.errors import UsageError
 from tiltmeter.printable_text import create_plain_console, format_json
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from tiltmeter.comparing.group_difference import GroupComparison
     from tiltmeter.comparing.language_comparison import LanguageComparison
     from tiltmeter.comparing.paired_difference import Comparison
@@ -22,11 +21,11 @@ _DEFAULT_ITEMS = 200
 
 def compare(
     runs: Annotated[
-        list[Path],
+        list[Path] | None,
         typer.Argument(
             metavar="RUN", help="Folders of runs, or folders that contain runs, such as the folder of a matrix."
         ),
-    ],
+    ] = None,
     by: Annotated[
         str | None,
         typer.Option(help="Compare by `model`, by `language`, or `any` (different models in different languages)."),
@@ -65,6 +64,41 @@ def compare(
         str | None,
         typer.Option(
             metavar="NAME", help="With --languages: repeat the analysis for each of the `protocols` of the runs."
+        ),
+    ] = None,
+    before: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="RUN",
+            help="The run of a model before a change, such as fine-tuning; with --after, tells whether the change "
+            "helped. Repeat for more runs.",
+        ),
+    ] = None,
+    after: Annotated[
+        list[Path] | None,
+        typer.Option(metavar="RUN", help="The run of the model after the change; repeat for more runs."),
+    ] = None,
+    target: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="RESULT",
+            help="With --before: what the change was meant to improve, such as `stereoset.SS[bias_type=gender]`; the "
+            "default is the primary measure of each benchmark. Repeat for more.",
+        ),
+    ] = None,
+    quality_margin: Annotated[
+        float | None,
+        typer.Option(
+            metavar="POINTS",
+            help="With --before: the largest accepted loss of LMS or accuracy in percentage points; the default is 1.",
+        ),
+    ] = None,
+    tuned_on: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="With --before: the texts that the model was tuned on (text, CSV, JSON or JSONL); warns about items "
+            "that are similar to them.",
         ),
     ] = None,
     attributes: Annotated[
@@ -112,12 +146,13 @@ def compare(
     figures: Annotated[
         Path | None,
         typer.Option(
-            "--figures", help="With --size or --languages: save the figures to this folder as SVG, PNG and PDF files."
+            "--figures",
+            help="With --size, --languages or --before: save the figures to this folder as SVG, PNG and PDF files.",
         ),
     ] = None,
     latex: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="With --languages: write the means and differences as LaTeX tables."),
+        typer.Option(metavar="FILE", help="With --languages or --before: write the results as LaTeX tables."),
     ] = None,
     items: Annotated[
         int, typer.Option(min=0, help="The number of items on the page of --html; 0 for all.")
@@ -127,7 +162,7 @@ def compare(
         typer.Option(
             "--all",
             help="For more than four models or languages: print the comparison of every pair after the summary. With "
-            "--languages: print all tables.",
+            "--languages or --before: print all tables.",
         ),
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the differences as JSON.")] = False,
@@ -161,6 +196,8 @@ def compare(
     `tiltmeter compare runs/bert runs/roberta runs/multilingual --languages --html languages.html`
 
     `tiltmeter compare runs/bert runs/multilingual --size --attributes models.toml --figures figures`
+
+    `tiltmeter compare --before runs/bert --after runs/tuned --target "stereoset.SS[bias_type=gender]"`: did it help?
     """
 
     from tiltmeter import api
@@ -168,25 +205,46 @@ def compare(
     from tiltmeter.comparing.comparison import BY
     from tiltmeter.files import reject_unwritable_file, reject_unwritable_folder
 
-    if figures is not None and not (size or languages):
+    if figures is not None and not (size or languages or before):
         raise UsageError(
-            "--figures needs --size or --languages; add one of the two, or use `tiltmeter report` for figures of "
-            "single runs."
+            "--figures needs --size, --languages or --before; add one of them, or use `tiltmeter report` for figures "
+            "of single runs."
         )
-    if latex is not None and not languages:
+    if latex is not None and not (languages or before):
         raise UsageError(
-            "--latex needs --languages; add --languages, or use `tiltmeter show RUN… --latex` for several runs."
+            "--latex needs --languages or --before; add one of them, or use `tiltmeter show RUN… --latex` for several "
+            "runs."
         )
     for path in filter(None, (html, latex)):
         reject_unwritable_file(path)
     if figures is not None:
         reject_unwritable_folder(figures)
+    allowed = [name for text in across or [] if (name := parse_choice(text, ACROSS, "--across"))]
+    aims: dict[str, Any] = {"target": target, "quality-margin": quality_margin, "tuned-on": tuned_on}
+    if before or after:
+        others: dict[str, Any] = {"by": by, "baseline": baseline, "measure": measure, "group": group, "size": size}
+        others |= {
+            "over": over,
+            "languages": languages,
+            "attributes": attributes,
+            "where": where,
+            "family": family != "portion",
+        }
+        reject_options(others, "cannot be combined with --before and --after; leave it out")
+        if runs:
+            raise UsageError(f"{runs[0]} is given without --before or --after; write one of the two before it.")
+        change = assess_change(before or [], after or [], **aims, across=allowed, fixed=fixed)
+        print_change_files(change, as_json, everything, html, figures, latex, items)
+        return
+    reject_options(aims, "needs --before and --after; add both, or leave it out")
+    if not runs:
+        raise UsageError("No runs are given; name the runs to compare, or use --before RUN and --after RUN.")
     chosen_by = parse_choice(by, BY, "--by")
     options: Any = {
         "baseline": baseline,
         "measures": measure or (),
         "where": _parse_filters(where or []),
-        "across": [name for text in across or [] if (name := parse_choice(text, ACROSS, "--across"))],
+        "across": allowed,
         "attributes": attributes,
         "family": family,
         "fixed": fixed,
@@ -221,7 +279,7 @@ def _print_pairs(comparison: "Comparison", as_json: bool, html: Path | None, ite
     if html is not None:
         from tiltmeter.reports.comparison_page import render_comparison_page
 
-        _write_text(html, render_comparison_page(comparison, items=items or None, everything=everything))
+        write_page(html, render_comparison_page(comparison, items=items or None, everything=everything))
 
 
 def _print_groups(comparison: "GroupComparison", as_json: bool, html: Path | None) -> None:
@@ -235,7 +293,7 @@ def _print_groups(comparison: "GroupComparison", as_json: bool, html: Path | Non
     if html is not None:
         from tiltmeter.reports.contrast_page import render_group_page
 
-        _write_text(html, render_group_page(comparison))
+        write_page(html, render_group_page(comparison))
 
 
 def _print_sizes(comparison: "SizeComparison", as_json: bool, html: Path | None, figures: Path | None) -> None:
@@ -249,12 +307,12 @@ def _print_sizes(comparison: "SizeComparison", as_json: bool, html: Path | None,
     if html is not None:
         from tiltmeter.reports.contrast_page import render_size_page
 
-        _write_text(html, render_size_page(comparison))
+        write_page(html, render_size_page(comparison))
     if figures is not None:
         from tiltmeter.reports.contrast_page import build_size_figures
         from tiltmeter.reports.figure_files import save_figures
 
-        _report_figures(save_figures(build_size_figures(comparison), figures), figures)
+        report_figures(save_figures(build_size_figures(comparison), figures), figures)
 
 
 def _print_languages(comparison: "LanguageComparison", as_json: bool, everything: bool) -> None:
@@ -274,22 +332,11 @@ def _write_languages(
     from tiltmeter.reports.language_page import build_language_figures, render_language_page
 
     if html is not None:
-        _write_text(html, render_language_page(comparison))
+        write_page(html, render_language_page(comparison))
     if latex is not None:
-        _write_text(latex, format_language_latex(comparison))
+        write_page(latex, format_language_latex(comparison))
     if figures is not None:
-        _report_figures(save_figures(build_language_figures(comparison), figures), figures)
-
-
-def _write_text(path: Path, text: str) -> None:
-    from tiltmeter.files import write_text
-
-    write_text(path, text)
-    typer.echo(f"Written to {path}", err=True)
-
-
-def _report_figures(written: "Sequence[Path]", folder: Path) -> None:
-    typer.echo(f"{len(written)} figure files written to {folder}", err=True)
+        report_figures(save_figures(build_language_figures(comparison), figures), figures)
 
 
 def _parse_filters(texts: list[str]) -> dict[str, str]:

@@ -8,10 +8,8 @@ from rich.text import Text
 from tiltmeter.comparing.language_comparison import LanguageAnalysis, LanguageComparison
 from tiltmeter.comparing.language_results import LanguageInference
 from tiltmeter.comparing.language_sentences import describe_variance, format_test
-from tiltmeter.reports.console_tables import print_fitting_table
 from tiltmeter.reports.formatting import format_count
 from tiltmeter.reports.language_tables import (
-    TextTable,
     build_means_table,
     build_measures_table,
     build_overview_table,
@@ -19,6 +17,7 @@ from tiltmeter.reports.language_tables import (
     list_detail_tables,
 )
 from tiltmeter.reports.method_texts import describe_factors
+from tiltmeter.reports.text_table import print_text_table
 
 _METHOD = (
     "These models: the models are fixed, and the items are a sample{factors}; the mean of a language is the mean over "
@@ -36,13 +35,13 @@ def print_languages(comparison: LanguageComparison, console: Console, *, everyth
         console.print(Text(sentence, style="bold"))
     console.print()
     if len(comparison.analyses) > 1:
-        _print_table(build_overview_table(comparison), console)
+        print_text_table(build_overview_table(comparison), console)
         console.print()
     for analysis in comparison.analyses:
         _print_analysis(analysis, console, everything)
     table = build_measures_table(comparison)
     if everything and table.rows:
-        _print_table(table, console)
+        print_text_table(table, console)
         console.print()
     for note in comparison.notes:
         console.print(Text(note))
@@ -99,17 +98,11 @@ def _describe_inference(analysis: LanguageAnalysis, inference: LanguageInference
 
 def _print_analysis(analysis: LanguageAnalysis, console: Console, everything: bool) -> None:
     console.print(Text(format_title(analysis), style="bold"), soft_wrap=True)
-    _print_table(build_means_table(analysis), console, titled=False)
+    print_text_table(build_means_table(analysis), console, titled=False)
     for sentence in describe_analysis(analysis):
         console.print(Text(sentence))
     console.print()
     if everything:
         for table in list_detail_tables(analysis):
-            _print_table(table, console)
+            print_text_table(table, console)
             console.print()
-
-
-def _print_table(table: TextTable, console: Console, *, titled: bool = True) -> None:
-    if titled:
-        console.print(Text(table.title, style="italic"))
-    print_fitting_table(console, table.heads, table.rows, labels=table.labels, optional=table.optional, bold=table.bold)

@@ -1,7 +1,6 @@
 """The tables of a comparison of languages, for the terminal, the HTML page and LaTeX."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from tiltmeter.comparing.language_comparison import LanguageAnalysis, LanguageComparison
 from tiltmeter.comparing.language_results import ContrastEstimate, GroupEffect, LanguageDifference, LanguageMean
@@ -10,6 +9,7 @@ from tiltmeter.measures.joint_test import JointTest
 from tiltmeter.measures.records import OVERALL
 from tiltmeter.reports.formatting import format_p
 from tiltmeter.reports.language_names import get_language_name
+from tiltmeter.reports.text_table import TextTable
 
 # Variance components in plain words.
 _COMPONENTS = {
@@ -21,22 +21,6 @@ _COMPONENTS = {
     "model × language": "model × language: the differences of languages depend on the model",
     "residual": "residual: all other variation of single answers",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class TextTable:
-    """A table of texts with a title; `bold` are the indexes of rows with a significant result.
-
-    The first `labels` columns are row labels. `optional` are the headings of columns that a narrow terminal leaves out,
-    in this order.
-    """
-
-    title: str
-    heads: tuple[str, ...]
-    rows: list[list[str]]
-    bold: frozenset[int] = frozenset()
-    labels: int = 1
-    optional: tuple[str, ...] = ()
 
 
 def format_title(analysis: LanguageAnalysis) -> str:
