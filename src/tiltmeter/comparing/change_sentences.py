@@ -48,7 +48,7 @@ def _describe_targets(verdict: ChangeVerdict, targets: Sequence[ChangeRow]) -> s
     if listed:
         return f"{start}: {'; but '.join(listed)}."
     if verdict == "made worse":
-        return f"{start}: the target is not shown to be better, and other results are worse. Target: {_join_rows(targets)}."
+        return f"{start}: other results are worse, and the target is not shown to be better. {_join_rows(targets)}."
     return f"{start}: {_join_rows(targets)}{_describe_power(targets)}."
 
 

@@ -29,10 +29,10 @@ class ChatVariant:
 
     @property
     def suffix(self) -> str:
-        """The end of the model's name, such as `[system 1f3870be, thinking on]`; empty without a variant.
+        """The end of the model's name, such as `[system 3a6dbe17, thinking on]`; empty without a variant.
 
         >>> ChatVariant("Be fair.", True).suffix, ChatVariant().suffix
-        ('[system 4bb4a1ce, thinking on]', '')
+        ('[system 3a6dbe17, thinking on]', '')
         """
         parts = [f"system {self._digest[:8]}"] if self.system_prompt else []
         parts += [] if self.thinking is None else [f"thinking {'on' if self.thinking else 'off'}"]
