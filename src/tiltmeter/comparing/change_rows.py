@@ -88,19 +88,17 @@ def select_judged_changes(changes: Sequence[MeasuredChange]) -> list[MeasuredCha
 
 def measure_targets(meter: ChangeMeter, targets: Sequence[Selection], places: Sequence[Place]) -> list[MeasuredChange]:
     """Return the changes of the targets; without targets, of the primary measure of each place that is no control."""
-    if not targets:
-        names = dict.fromkeys(place.first.before.benchmark for place in places if not is_control(place))
-        targets = [Selection(text=name, benchmark=name) for name in names]
-        if not targets:
-            raise UsageError("The runs contain only control data sets; name a target with --target.")
+    names = dict.fromkeys(place.first.before.benchmark for place in places if not is_control(place))
     found: dict[tuple[object, ...], MeasuredChange] = {}
-    for target in targets:
+    for target in targets or [Selection(text=name, benchmark=name) for name in names]:
         changes = _measure_target(meter, target, places)
-        if not changes:
+        if targets and not changes:
             raise UsageError(
                 f"{target.subject} matches no measure of bias that both sides have; name a measure, as in stereoset.SS."
             )
         found |= {change.key: change for change in changes}
+    if not found:
+        raise UsageError("The runs before and after the change have no measure of bias in common, or only controls.")
     return list(found.values())
 
 
