@@ -114,11 +114,13 @@ def compare_items(
 def measure(
     measured: Quantity, sides: tuple[Floats, Floats], n: int, language: str, bias_type: str = ""
 ) -> list[MeasuredChange]:
-    """Return the changes over both parts and in each part, of all items or of one bias type."""
+    """Return the changes over both parts and, for SS of all items, in each part."""
     structure, types = build_items(n)
     chosen = types == bias_type if bias_type else np.ones(2 * n, dtype=bool)
     first = np.arange(2 * n) < n
-    rows = {OVERALL: chosen, PARTS[0]: chosen & first, PARTS[1]: chosen & ~first}
+    rows = {OVERALL: chosen}
+    if not bias_type and measured.name == "SS":
+        rows |= {PARTS[0]: first, PARTS[1]: ~first}
     differences = [compare_items(measured, sides, structure, mask, language, part) for part, mask in rows.items()]
     marked = mark_contradictions(correct_test_families(differences))
     return [MeasuredChange({"bias_type": bias_type} if bias_type else {}, difference) for difference in marked]
@@ -137,13 +139,13 @@ def draw_rows(rng: Rng, n: int, truth: Truth) -> list[ChangeRow]:
         judged = select_judged_changes(found)
         listed = [*judged, *(change for change in found if change.difference.part != OVERALL)]
         for bias_type in TYPES:
-            listed += select_judged_changes(measure(quantity("SS"), sides, n, language, bias_type))
+            listed += measure(quantity("SS"), sides, n, language, bias_type)
         if language == LANGUAGES[0]:
             targets = judged
         others += [change for change in listed if not any(change is target for target in targets)]
         lms = [draw_sides(rng, structure, (0.85, 0.85 - truth.loss), dict(truth.effects), 0.9) for _ in range(2)]
         before, after = ((one + other) / 2 for one, other in zip(*lms, strict=True))
-        qualities += select_judged_changes(measure(quantity("LMS"), (before, after), n, language))
+        qualities += measure(quantity("LMS"), (before, after), n, language)
     return build_rows(targets, others, qualities, truth.margin)
 
 
@@ -169,8 +171,7 @@ def non_inferiority(n: int, truth: Truth) -> Simulate:
     def draw_and_count(rng: Rng) -> dict[str, bool | None]:
         lms = [draw_sides(rng, structure, (0.85, 0.85 - truth.loss), dict(truth.effects), 0.9) for _ in range(2)]
         before, after = ((one + other) / 2 for one, other in zip(*lms, strict=True))
-        found = select_judged_changes(measure(quantity("LMS"), (before, after), n, LANGUAGES[0]))
-        rows = build_rows([], [], found, truth.margin)
+        rows = build_rows([], [], measure(quantity("LMS"), (before, after), n, LANGUAGES[0]), truth.margin)
         return {KEPT: all(row.outcome in ("not worse", "identical", "closer") for row in rows)}
 
     return each(draw_and_count)

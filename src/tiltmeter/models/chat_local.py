@@ -146,9 +146,9 @@ class LocalChat:
         for places, answers in batches:
             texts = self.model.tokenizer.batch_decode(answers, skip_special_tokens=True)
             for place, answer, text in zip(places, answers, texts, strict=True):
-                counts = {"tokens_in": len(prompts[place].ids), "tokens_out": len(answer)}
                 thinking, reply = split_thinking(text)
-                yield place, Reply(reply, thinking=thinking, **counts, cut=answer[-1] not in self.end_tokens)
+                cut, asked = answer[-1] not in self.end_tokens, len(prompts[place].ids)
+                yield place, Reply(reply, thinking=thinking, tokens_in=asked, tokens_out=len(answer), cut=cut)
 
     def _compute_label_probabilities(self, questions: Sequence[ChatQuestion]) -> Iterator[tuple[int, Reply]]:
         """Yield for each question its index, and a `Reply` with the log-probability of each label as first token."""
