@@ -15,6 +15,7 @@ from tests.runs.made import association_scores, run, saved
 from tests.support.messages import raises_mentioning
 
 FUNCTIONS = {
+    "assess_change",
     "check",
     "compare",
     "evaluate",
@@ -39,6 +40,7 @@ TYPES = {
     "LanguageComparison",
     "Measure",
     "Model",
+    "ModelChange",
     "Record",
     "ReferenceComparison",
     "Result",

@@ -2,8 +2,8 @@
 
 python -m perf.simulations [--data-sets 4000] [--jobs 2] [TABLE …]
 
-NumPy, SciPy and pandas suffice, except for crossed factors, gates and languages, which need all dependencies of
-Tiltmeter. The structures of real data sets are read from TILTMETER_MIRROR.
+NumPy, SciPy and pandas suffice, except for crossed factors, gates, languages and changes, which need all dependencies
+of Tiltmeter. The structures of real data sets are read from TILTMETER_MIRROR.
 """
 
 import argparse
@@ -16,11 +16,11 @@ from perf.simulations.runner import run
 
 MODULES = (
     *("intervals", "choices", "chat_limits", "missing", "comparisons", "groups"),
-    *("verdicts", "looks", "crossed", "gates", "languages"),
+    *("verdicts", "looks", "crossed", "gates", "languages", "changes"),
 )
 
 # These need all dependencies of Tiltmeter.
-COMPLETE = ("crossed", "gates", "languages")
+COMPLETE = ("crossed", "gates", "languages", "changes")
 
 
 def modules() -> list[ModuleType]:

@@ -14,12 +14,13 @@ from tiltmeter.errors import DataError, DownloadError, ModelError, TiltmeterErro
 
 if TYPE_CHECKING:
     from tiltmeter import datasets
-    from tiltmeter.api import check, compare, load_run, plot, report, strongest_items, summary
+    from tiltmeter.api import assess_change, check, compare, load_run, plot, report, strongest_items, summary
     from tiltmeter.benchmarks.benchmark import Benchmark
     from tiltmeter.comparing.gate_rules import Rule
     from tiltmeter.comparing.gate_verdict import RuleVerdict
     from tiltmeter.comparing.group_difference import GroupComparison
     from tiltmeter.comparing.language_comparison import LanguageComparison
+    from tiltmeter.comparing.model_change import ModelChange
     from tiltmeter.comparing.paired_difference import Comparison, Difference
     from tiltmeter.comparing.reference_position import ReferenceComparison
     from tiltmeter.comparing.size_slopes import SizeComparison
@@ -50,6 +51,7 @@ __all__ = [
     "LanguageComparison",
     "Measure",
     "Model",
+    "ModelChange",
     "ModelError",
     "Record",
     "ReferenceComparison",
@@ -60,6 +62,7 @@ __all__ = [
     "TiltmeterError",
     "UsageError",
     "Verdict",
+    "assess_change",
     "check",
     "compare",
     "datasets",
@@ -89,6 +92,7 @@ _LAZY = {
     "LanguageComparison": "tiltmeter.comparing.language_comparison",
     "Measure": "tiltmeter.measures.measure",
     "Model": "tiltmeter.models.model_protocol",
+    "ModelChange": "tiltmeter.comparing.model_change",
     "Record": "tiltmeter.measures.records",
     "ReferenceComparison": "tiltmeter.comparing.reference_position",
     "Result": "tiltmeter.runs.result",
@@ -96,6 +100,7 @@ _LAZY = {
     "RuleVerdict": "tiltmeter.comparing.gate_verdict",
     "Verdict": "tiltmeter.measures.verdict",
     "SizeComparison": "tiltmeter.comparing.size_slopes",
+    "assess_change": "tiltmeter.api",
     "check": "tiltmeter.api",
     "compare": "tiltmeter.api",
     "evaluate": "tiltmeter.runs.evaluate",

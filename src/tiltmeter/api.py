@@ -1,4 +1,4 @@
-"""Functions for finished runs: `load_run`, `summary`, `plot`, `compare`, `check`, `report` and `strongest_items`.
+"""Functions for finished runs, such as `load_run`, `summary`, `plot`, `compare`, `assess_change` and `check`.
 
 Each function accepts a run as the path of its folder or as a `Result`.
 """
@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Literal, get_args, overload
 
 import pandas as pd
 
-from tiltmeter.comparing import comparison, gate_check
+from tiltmeter.comparing import change_assessment, comparison, gate_check
 from tiltmeter.comparing import strongest_items as strongest
 from tiltmeter.comparing.attributes import find_run_attributes
+from tiltmeter.comparing.cell_selection import parse_target
 from tiltmeter.comparing.comparability import Across
 from tiltmeter.comparing.comparison import By
 from tiltmeter.comparing.crossed_languages import compare_languages
@@ -20,12 +21,14 @@ from tiltmeter.comparing.gate_verdict import RuleVerdict
 from tiltmeter.comparing.group_difference import GroupComparison
 from tiltmeter.comparing.grouped_comparison import compare_groups
 from tiltmeter.comparing.language_comparison import LanguageComparison
+from tiltmeter.comparing.model_change import ModelChange
 from tiltmeter.comparing.paired_difference import Comparison
 from tiltmeter.comparing.reference_comparison import compare_with_references
 from tiltmeter.comparing.reference_position import ReferenceComparison
 from tiltmeter.comparing.reference_sets import load_references
 from tiltmeter.comparing.size_comparison import compare_sizes
 from tiltmeter.comparing.size_slopes import SizeComparison
+from tiltmeter.comparing.tuning_overlap import TuningTexts, read_tuning_texts
 from tiltmeter.errors import UsageError
 from tiltmeter.runs.measurement import read_families
 from tiltmeter.runs.nested_runs import expand_run_folders
@@ -273,6 +276,47 @@ def _reject_options_with(option: str, **given: object) -> None:
     for name, value in given.items():
         if value:
             raise UsageError(f"--{name} cannot be combined with {option}; leave it out.")
+
+
+def assess_change(
+    before: Run | Sequence[Run],
+    after: Run | Sequence[Run],
+    *,
+    targets: str | Sequence[str] = (),
+    quality_margin: float = change_assessment.QUALITY_MARGIN,
+    tuned_on: Path | str | Sequence[str] | None = None,
+    across: Sequence[Across] = (),
+    fixed: Sequence[str] | None = None,
+) -> ModelChange:
+    """Compare a model before and after a change, such as debiasing or quantisation, and tell whether the change helped.
+
+    `before` and `after` are the runs of the two models. `targets` are the results that the change was meant to improve,
+    as `BENCHMARK[/PART][:LANGUAGE][.MEASURE][[NAME=GROUP]]`; the default is the primary measure of each benchmark. All
+    other bias types, languages and benchmarks are checked for harm, and quality (LMS, accuracy) for a loss of more than
+    `quality_margin` percentage points. `tuned_on` is a file with the texts that the model was tuned on, or a list of
+    these texts. `across` and `fixed` are as in `compare`.
+
+    >>> import tiltmeter
+    >>> change = tiltmeter.assess_change("runs/bert", "runs/roberta")
+    >>> change.verdict, change.rows[0].outcome
+    ('made worse', 'farther')
+    """
+    sides = [_list_runs([side] if isinstance(side, str | Path | Result) else side) for side in (before, after)]
+    for side, name in zip(sides, ("before", "after"), strict=True):
+        if not side:
+            raise UsageError(f"There is no run {name} the change; give at least one with --{name}.")
+    named = _load_with_fixed_factors([run for side in sides for run in side], fixed)
+    tuned = None
+    if tuned_on is not None:
+        tuned = read_tuning_texts(Path(tuned_on)) if isinstance(tuned_on, str | Path) else TuningTexts(tuned_on)
+    return change_assessment.assess_change(
+        named[: len(sides[0])],
+        named[len(sides[0]) :],
+        targets=[parse_target(text) for text in _convert_to_texts(targets)],
+        quality_margin=quality_margin,
+        tuned=tuned,
+        across=across,
+    )
 
 
 def check(

@@ -185,7 +185,7 @@ class Reply:
     and its log-probability. `tokens_in` and `tokens_out` are the numbers of input and output tokens that the server
     reports; None if it reports none. `model` is the model name that the server reports. `cut` is true if the reply
     reached the maximum length. `too_long` is the error message if the server rejected the message as too long,
-    otherwise empty; such a reply is not stored.
+    otherwise empty; such a reply is not stored. `thinking` is the text that the model wrote before its answer.
     """
 
     text: str
@@ -196,6 +196,7 @@ class Reply:
     model: str = ""
     cut: bool = False
     too_long: str = ""
+    thinking: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields of the reply as a dictionary of JSON values, without `too_long`."""

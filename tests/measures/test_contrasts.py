@@ -431,6 +431,20 @@ def test_on_one_side_of_the_ideal_farther_is_the_difference() -> None:
     )
 
 
+@pytest.mark.parametrize("measured", [SS, LMS, ICAT], ids=lambda measured: measured.name)
+@pytest.mark.parametrize("seed", range(12))
+def test_tests_of_the_distance_agree_with_its_interval(measured: Quantity, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    rows = 2 if measured is ICAT else 1
+    left, right = (100.0 * (rng.random((rows, 150)) < rng.uniform(0.3, 0.8)) for _ in range(2))
+    result = compute_contrast(measured, left, right)
+    assert (result.p_farther < 0.05) == (result.farther_low > 0)
+    assert (result.p_closer < 0.05) == (result.farther_high < 0)
+    if measured is not ICAT:  # the interval of ICAT is conservative
+        mirrored = compute_contrast(measured, right, left)
+        assert (mirrored.p_closer, mirrored.p_farther) == pytest.approx((result.p_farther, result.p_closer))
+
+
 def test_farther_from_an_ideal_that_is_an_end_is_lower() -> None:
     left, right = np.array([[100.0, 50.0, 0.0] * 30]), np.array([[100.0, 100.0, 50.0] * 30])
     result = compute_contrast(LMS, left, right)

@@ -96,7 +96,7 @@ class ChatServer:
         self.later_name = "made-1"
 
     def completion(self, body: dict[str, Any]) -> dict[str, Any]:
-        prompt = body["messages"][0]["content"]
+        prompt = body["messages"][-1]["content"]
         self.answered.append(prompt)
         if self.reply is not None:
             return self.reply
@@ -128,7 +128,7 @@ def chat_serving(server: ChatServer) -> Iterator[str]:
                 if key in body:
                     self._send(400, {"error": {"message": message}})
                     return
-            if (stopped := server.filters(body["messages"][0]["content"])) is not None:
+            if (stopped := server.filters(body["messages"][-1]["content"])) is not None:
                 self._send(400, {"error": stopped})
                 return
             server.paths.append(self.path)

@@ -45,7 +45,7 @@ class MessagesServer:
         if self.failures:
             status, message = self.failures.pop(0)
             return status, {"type": "error", "error": {"type": "some_error", "message": message}}
-        text = self.policy(body["messages"][0]["content"], 0)
+        text = self.policy(body["messages"][-1]["content"], 0)
         content = [{"type": "thinking", "thinking": "Hm."}, {"type": "text", "text": text}]
         return 200, {
             "type": "message",

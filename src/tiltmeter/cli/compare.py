@@ -1,33 +1,25 @@
 """`tiltmeter compare`: compare runs item by item."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
+from tiltmeter.cli.change_output import assess_change, print_change_files, reject_options
+from tiltmeter.cli.compare_output import show_groups, show_languages, show_pairs, show_references, show_sizes
 from tiltmeter.cli.output import parse_choice
 from tiltmeter.errors import UsageError
-from tiltmeter.printable_text import create_plain_console, format_json
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from tiltmeter.comparing.group_difference import GroupComparison
-    from tiltmeter.comparing.language_comparison import LanguageComparison
-    from tiltmeter.comparing.paired_difference import Comparison
-    from tiltmeter.comparing.reference_position import ReferenceComparison
-    from tiltmeter.comparing.size_slopes import SizeComparison
 
 _DEFAULT_ITEMS = 200
 
 
 def compare(
     runs: Annotated[
-        list[Path],
+        list[Path] | None,
         typer.Argument(
             metavar="RUN", help="Folders of runs, or folders that contain runs, such as the folder of a matrix."
         ),
-    ],
+    ] = None,
     by: Annotated[
         str | None,
         typer.Option(help="Compare by `model`, by `language`, or `any` (different models in different languages)."),
@@ -77,6 +69,41 @@ def compare(
             "a folder with reference files or runs.",
         ),
     ] = None,
+    before: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="RUN",
+            help="The run of a model before a change, such as fine-tuning; with --after, tells whether the change "
+            "helped. Repeat for more runs.",
+        ),
+    ] = None,
+    after: Annotated[
+        list[Path] | None,
+        typer.Option(metavar="RUN", help="The run of the model after the change; repeat for more runs."),
+    ] = None,
+    target: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="RESULT",
+            help="With --before: what the change was meant to improve, such as `stereoset.SS[bias_type=gender]`; the "
+            "default is the primary measure of each benchmark. Repeat for more.",
+        ),
+    ] = None,
+    quality_margin: Annotated[
+        float | None,
+        typer.Option(
+            metavar="POINTS",
+            help="With --before: the largest accepted loss of LMS or accuracy in percentage points; the default is 1.",
+        ),
+    ] = None,
+    tuned_on: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="With --before: the texts that the model was tuned on (text, CSV, JSON or JSONL); warns about items "
+            "that are similar to them.",
+        ),
+    ] = None,
     attributes: Annotated[
         Path | None,
         typer.Option(
@@ -123,12 +150,13 @@ def compare(
         Path | None,
         typer.Option(
             "--figures",
-            help="With --size, --languages or --with: save the figures to this folder as SVG, PNG and PDF files.",
+            help="With --size, --languages, --with or --before: save the figures to this folder as SVG, PNG and PDF "
+            "files.",
         ),
     ] = None,
     latex: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="With --languages or --with: write the numbers as LaTeX tables."),
+        typer.Option(metavar="FILE", help="With --languages, --with or --before: write the results as LaTeX tables."),
     ] = None,
     items: Annotated[
         int, typer.Option(min=0, help="The number of items on the page of --html; 0 for all.")
@@ -138,7 +166,7 @@ def compare(
         typer.Option(
             "--all",
             help="For more than four models or languages: print the comparison of every pair after the summary. With "
-            "--languages or --with: print all tables.",
+            "--languages, --with or --before: print all tables.",
         ),
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the differences as JSON.")] = False,
@@ -174,6 +202,8 @@ def compare(
     `tiltmeter compare runs/bert runs/multilingual --size --attributes models.toml --figures figures`
 
     `tiltmeter compare runs/bert --with published`: where the model stands among published results
+
+    `tiltmeter compare --before runs/bert --after runs/tuned --target "stereoset.SS[bias_type=gender]"`: did it help?
     """
 
     from tiltmeter import api
@@ -181,26 +211,47 @@ def compare(
     from tiltmeter.comparing.comparison import BY
     from tiltmeter.files import reject_unwritable_file, reject_unwritable_folder
 
-    if figures is not None and not (size or languages or reference):
+    if figures is not None and not (size or languages or reference or before):
         raise UsageError(
-            "--figures needs --size, --languages or --with; add one of them, or use `tiltmeter report` for figures of "
-            "single runs."
+            "--figures needs --size, --languages, --with or --before; add one of them, or use `tiltmeter report` for "
+            "figures of single runs."
         )
-    if latex is not None and not (languages or reference):
+    if latex is not None and not (languages or reference or before):
         raise UsageError(
-            "--latex needs --languages or --with; add one of them, or use `tiltmeter show RUN… --latex` for several "
-            "runs."
+            "--latex needs --languages, --with or --before; add one of them, or use `tiltmeter show RUN… --latex` for "
+            "several runs."
         )
     for path in filter(None, (html, latex)):
         reject_unwritable_file(path)
     if figures is not None:
         reject_unwritable_folder(figures)
+    allowed = [name for text in across or [] if (name := parse_choice(text, ACROSS, "--across"))]
+    aims: dict[str, Any] = {"target": target, "quality-margin": quality_margin, "tuned-on": tuned_on}
+    if before or after:
+        others: dict[str, Any] = {"by": by, "baseline": baseline, "measure": measure, "group": group, "size": size}
+        others |= {
+            "with": reference,
+            "over": over,
+            "languages": languages,
+            "attributes": attributes,
+            "where": where,
+            "family": family != "portion",
+        }
+        reject_options(others, "cannot be combined with --before and --after; leave it out")
+        if runs:
+            raise UsageError(f"{runs[0]} is given without --before or --after; write one of the two before it.")
+        change = assess_change(before or [], after or [], **aims, across=allowed, fixed=fixed)
+        print_change_files(change, as_json, everything, html, figures, latex, items)
+        return
+    reject_options(aims, "needs --before and --after; add both, or leave it out")
+    if not runs:
+        raise UsageError("No runs are given; name the runs to compare, or use --before RUN and --after RUN.")
     chosen_by = parse_choice(by, BY, "--by")
     options: Any = {
         "baseline": baseline,
         "measures": measure or (),
         "where": _parse_filters(where or []),
-        "across": [name for text in across or [] if (name := parse_choice(text, ACROSS, "--across"))],
+        "across": allowed,
         "attributes": attributes,
         "family": family,
         "fixed": fixed,
@@ -216,127 +267,16 @@ def compare(
         found = api.compare(
             runs, by=chosen_by, group=group, size=size, languages=languages, reference=reference, **options
         )
-        _print_references(found, as_json, everything)
-        _write_references(found, html, figures, latex)
+        show_references(found, as_json, everything, html, figures, latex)
     elif languages:
         comparison = api.compare(runs, by=chosen_by, group=group, size=size, languages=True, **options)
-        _print_languages(comparison, as_json, everything)
-        _write_languages(comparison, html, figures, latex)
+        show_languages(comparison, as_json, everything, html, figures, latex)
     elif group is not None:
-        _print_groups(api.compare(runs, by=chosen_by, group=group, **options), as_json, html)
+        show_groups(api.compare(runs, by=chosen_by, group=group, **options), as_json, html)
     elif size:
-        _print_sizes(api.compare(runs, by=chosen_by, size=True, **options), as_json, html, figures)
+        show_sizes(api.compare(runs, by=chosen_by, size=True, **options), as_json, html, figures)
     else:
-        _print_pairs(api.compare(runs, by=chosen_by, **options), as_json, html, items, everything)
-
-
-def _print_pairs(comparison: "Comparison", as_json: bool, html: Path | None, items: int, everything: bool) -> None:
-    from tiltmeter.reports.comparison import print_comparison
-
-    if as_json:
-        differences = [difference.to_dict() for difference in comparison.differences]
-        typer.echo(format_json({"differences": differences, "notes": comparison.notes}))
-    else:
-        print_comparison(comparison, create_plain_console(), everything=everything)
-    if html is not None:
-        from tiltmeter.reports.comparison_page import render_comparison_page
-
-        _write_text(html, render_comparison_page(comparison, items=items or None, everything=everything))
-
-
-def _print_groups(comparison: "GroupComparison", as_json: bool, html: Path | None) -> None:
-    from tiltmeter.reports.group_comparison import print_groups
-
-    if as_json:
-        differences = [difference.to_dict() for difference in comparison.differences]
-        typer.echo(format_json({"differences": differences, "notes": comparison.notes}))
-    else:
-        print_groups(comparison, create_plain_console())
-    if html is not None:
-        from tiltmeter.reports.contrast_page import render_group_page
-
-        _write_text(html, render_group_page(comparison))
-
-
-def _print_sizes(comparison: "SizeComparison", as_json: bool, html: Path | None, figures: Path | None) -> None:
-    from tiltmeter.reports.size_trends import print_sizes
-
-    if as_json:
-        slopes = [slope.to_dict() for slope in comparison.slopes]
-        typer.echo(format_json({"slopes": slopes, "notes": comparison.notes}))
-    else:
-        print_sizes(comparison, create_plain_console())
-    if html is not None:
-        from tiltmeter.reports.contrast_page import render_size_page
-
-        _write_text(html, render_size_page(comparison))
-    if figures is not None:
-        from tiltmeter.reports.contrast_page import build_size_figures
-        from tiltmeter.reports.figure_files import save_figures
-
-        _report_figures(save_figures(build_size_figures(comparison), figures), figures)
-
-
-def _print_languages(comparison: "LanguageComparison", as_json: bool, everything: bool) -> None:
-    from tiltmeter.reports.language_printout import print_languages
-
-    if as_json:
-        typer.echo(format_json(comparison.to_dict()))
-    else:
-        print_languages(comparison, create_plain_console(), everything=everything)
-
-
-def _write_languages(
-    comparison: "LanguageComparison", html: Path | None, figures: Path | None, latex: Path | None
-) -> None:
-    from tiltmeter.reports.figure_files import save_figures
-    from tiltmeter.reports.language_latex import format_language_latex
-    from tiltmeter.reports.language_page import build_language_figures, render_language_page
-
-    if html is not None:
-        _write_text(html, render_language_page(comparison))
-    if latex is not None:
-        _write_text(latex, format_language_latex(comparison))
-    if figures is not None:
-        _report_figures(save_figures(build_language_figures(comparison), figures), figures)
-
-
-def _print_references(comparison: "ReferenceComparison", as_json: bool, everything: bool) -> None:
-    from tiltmeter.reports.reference_printout import print_references
-
-    if as_json:
-        typer.echo(format_json(comparison.to_dict()))
-    else:
-        print_references(comparison, create_plain_console(), everything=everything)
-
-
-def _write_references(
-    comparison: "ReferenceComparison", html: Path | None, figures: Path | None, latex: Path | None
-) -> None:
-    from tiltmeter.reports.figure_files import save_figures
-    from tiltmeter.reports.reference_page import (
-        build_reference_figures,
-        format_reference_latex,
-        render_reference_page,
-    )
-
-    if html is not None:
-        _write_text(html, render_reference_page(comparison))
-    if latex is not None:
-        _write_text(latex, format_reference_latex(comparison))
-    if figures is not None:
-        _report_figures(save_figures(build_reference_figures(comparison), figures), figures)
-
-
-def _write_text(path: Path, text: str) -> None:
-    from tiltmeter.files import write_text
-
-    write_text(path, text)
-    typer.echo(f"Written to {path}", err=True)
-
-
-def _report_figures(written: "Sequence[Path]", folder: Path) -> None:
-    typer.echo(f"{len(written)} figure files written to {folder}", err=True)
+        show_pairs(api.compare(runs, by=chosen_by, **options), as_json, html, items, everything)
 
 
 def _parse_filters(texts: list[str]) -> dict[str, str]:

@@ -2,16 +2,15 @@
 
 from collections.abc import Callable, Iterator, Sequence
 
-from tiltmeter.comparing.cells import Cell, build_all_cells, shorten_names
+from tiltmeter.comparing.cell_selection import EVERY, find_measure_name, list_groups, select_location
+from tiltmeter.comparing.cells import Cell, build_all_cells
 from tiltmeter.comparing.comparability import Across, explain_incomparable, list_differing_conditions
 from tiltmeter.comparing.comparison import compute_differences, describe_undefined_measures, mark_unreliable_sides
 from tiltmeter.comparing.gate_power import RuleTolerance
-from tiltmeter.comparing.gate_rules import EVERY, Rule
+from tiltmeter.comparing.gate_rules import Rule
 from tiltmeter.comparing.gate_verdict import RuleVerdict, judge_value
 from tiltmeter.comparing.paired_difference import Difference
-from tiltmeter.datasets.name_suggestions import suggest_name
 from tiltmeter.errors import UsageError
-from tiltmeter.measures.measure import complete_name
 from tiltmeter.measures.pooled_rows import find_rows_judged_by_part
 from tiltmeter.measures.records import OVERALL, get_base_protocol
 from tiltmeter.measures.verdict import Verdict
@@ -41,7 +40,7 @@ def judge_against_baseline(
         other = _find_counterpart(cell, _select_same_location(cell, theirs), ours, rule, across)
         names = _list_rule_measures(rule, cell)
         _reject_other_tokenizers(cell, other, names, across)
-        for where in _list_groups(rule, cell):
+        for where in list_groups(rule, cell):
             left, right = cell.select_attribute_values(where), other.select_attribute_values(where)
             undefined = next(describe_undefined_measures(left, right, names), undefined)
             for difference in mark_unreliable_sides(compute_differences(left, right, names, across), runs, where):
@@ -78,18 +77,7 @@ def _select_cells(rule: Rule, cells: Sequence[Cell], is_divided: Callable[[Cell]
     A rule without a part applies to the pooled parts, or to the single parts if the pooled parts are judged part by
     part (`is_divided`).
     """
-    kept = list(cells)
-    for field, values in (("benchmark", (rule.benchmark,)), ("part", (rule.part,)), ("language", rule.languages)):
-        if not any(values) or values == (EVERY,):
-            continue
-        present = list(dict.fromkeys(getattr(cell, field) for cell in kept))
-        for value in values:
-            if value not in present:
-                raise UsageError(
-                    f"The rule {rule.text!r} matches nothing: the run has no {field} {value!r}"
-                    f"{suggest_name(str(value), present)}; it has {', '.join(present)}."
-                )
-        kept = [cell for cell in kept if getattr(cell, field) in values]
+    kept = select_location(rule, cells)
     if rule.part is None:
         pooled = {_get_data_key(cell) for cell in kept if cell.part == OVERALL and not is_divided(cell)}
         kept = [cell for cell in kept if (cell.part == OVERALL) == (_get_data_key(cell) in pooled)]
@@ -134,38 +122,13 @@ def _reject_other_tokenizers(cell: Cell, other: Cell, measures: Sequence[str], a
             raise UsageError(explain_incomparable(cell, other, across, quantity.measure))
 
 
-def _list_groups(rule: Rule, cell: Cell) -> list[dict[str, str]]:
-    if rule.view == "all":
-        return [{}]
-    columns = list(map(str, cell.attributes.columns))
-    if rule.view not in columns:
-        raise UsageError(
-            f"The rule {rule.text!r} matches nothing: items have no attribute "
-            f"{rule.view!r}{suggest_name(rule.view, columns)}; they have {', '.join(columns) or 'no attributes'}."
-        )
-    groups = sorted({str(value) for value in cell.attributes[rule.view].dropna()})
-    if rule.group != EVERY and rule.group not in groups:
-        raise UsageError(
-            f"The rule {rule.text!r} matches nothing: no item has the {rule.view} {rule.group!r}"
-            f"{suggest_name(rule.group, groups)}; the values are {shorten_names(groups)}."
-        )
-    return [{rule.view: group} for group in (groups if rule.group == EVERY else [rule.group])]
-
-
 def _list_rule_measures(rule: Rule, cell: Cell) -> list[str]:
     """Return the name of a rule's measure; without a measure, the names of all percentages of preferences."""
-    quantities = cell.list_quantities()
-    names = [quantity.name for quantity in quantities]
     if not rule.measure:
         # An empty list would mean all measures, so "-" is returned, which is not the name of a measure.
+        quantities = cell.list_quantities()
         return [q.name for q in quantities if q.values.preference and not q.measure.ideal_at_bound] or ["-"]
-    measure = complete_name(rule.measure, names)
-    if measure is None:
-        raise UsageError(
-            f"The rule {rule.text!r} matches nothing: {cell} cannot be compared in {rule.measure!r}"
-            f"{suggest_name(rule.measure, names)}; the measures are {', '.join(names)}."
-        )
-    return [measure]
+    return [find_measure_name(rule, cell)]
 
 
 def _judge_difference(

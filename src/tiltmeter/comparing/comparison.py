@@ -77,7 +77,7 @@ def compare(
     if not differences:
         raise UsageError(_explain_missing_differences(allowed, measures, across))
     notes = [sentence for name, result in runs for sentence in describe_changed_files(result.changed, name)]
-    notes += [*_describe_omitted_items(differences), *_describe_tokenizers(allowed, measures, across)]
+    notes += [*describe_omitted_items(differences), *_describe_tokenizers(allowed, measures, across)]
     notes += dict.fromkeys(why for left, right in allowed for why in describe_undefined_measures(left, right, measures))
     notes += list_comparison_warnings((d.left.cell, d.right.cell, d.quantity.measure) for d in differences)
     notes += dict.fromkeys(sample for _, result in runs for sample in list_sample_notes(result.manifest.data))
@@ -261,7 +261,7 @@ def _list_reasons(
     )
 
 
-def _describe_omitted_items(differences: Sequence[Difference]) -> Iterator[str]:
+def describe_omitted_items(differences: Sequence[Difference]) -> Iterator[str]:
     """Yield notes on how many items are left out because only one side of a comparison has them."""
     left_out = [d for d in differences if d.only_left or d.only_right]
     for d in {(d.subject, d.part, d.left.label, d.right.label): d for d in left_out}.values():

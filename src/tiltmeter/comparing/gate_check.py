@@ -3,10 +3,11 @@
 from collections.abc import Sequence
 
 from tiltmeter.comparing.baseline_rules import judge_against_baseline
+from tiltmeter.comparing.cell_selection import EVERY
 from tiltmeter.comparing.cells import format_location, shorten_names
 from tiltmeter.comparing.comparability import Across
 from tiltmeter.comparing.gate_power import compute_tolerance, compute_unbiased_error
-from tiltmeter.comparing.gate_rules import EVERY, Rule
+from tiltmeter.comparing.gate_rules import Rule
 from tiltmeter.comparing.gate_verdict import RuleVerdict, judge_value
 from tiltmeter.datasets.name_suggestions import suggest_name
 from tiltmeter.errors import UsageError

@@ -14,42 +14,33 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
+from tiltmeter.comparing.cell_selection import GROUP, LOCATION, Selection, parse_location
 from tiltmeter.errors import UsageError
 
 RuleKind = Literal["max", "min", "no-worse-than"]
 
 GRAMMAR = "BENCHMARK[/PART][:LANGUAGE].MEASURE [distance] NUMBER, as in: stereoset.SS distance 5"
-EVERY = "*"
 
-# The name of the benchmark ends at the first dot. If the benchmark is a file, its name ends after .jsonl. The number is
-# at the end of the rule.
 _RULE = re.compile(
-    r"""
-    (?P<location>.*?\.jsonl[^.]*|[^.\[]+) \. (?P<measure>[^\[]+?)
-    (?:\[ \s* (?P<view>[^=\]]+?) \s* = \s* (?P<group>[^\]]+?) \s* \])?
-    (?P<distance>\s+distance)? \s+ (?P<number>\S+)
-    """,
-    re.VERBOSE,
+    rf"{LOCATION} \. (?P<measure>[^\[]+?) {GROUP} (?P<distance>\s+distance)? \s+ (?P<number>\S+)", re.VERBOSE
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rule(Selection):
     """A limit on a measure; a rule without a measure limits each percentage of preferences, such as SS and CPS."""
 
     kind: RuleKind
-    text: str
     limit: float
-    benchmark: str = ""
-    part: str | None = None
-    languages: tuple[str, ...] = ()
-    measure: str = ""
-    view: str = "all"
-    group: str = "all"
     distance: bool = False
 
     def __str__(self) -> str:
         return f"{self.kind} {self.text}"
+
+    @property
+    def subject(self) -> str:
+        """The beginning of messages about the rule."""
+        return f"The rule {self.text!r}"
 
 
 def parse_rule(kind: RuleKind, text: str) -> Rule:
@@ -61,38 +52,28 @@ def parse_rule(kind: RuleKind, text: str) -> Rule:
     """
     text = " ".join(text.split())
     if kind == "no-worse-than" and " " not in text:
-        return Rule(kind, text, _parse_limit(kind, text, text))
+        return Rule(kind=kind, text=text, limit=_parse_limit(kind, text, text))
     match = _RULE.fullmatch(text)
     if match is None:
         raise UsageError(f"The rule {text!r} cannot be read; write {GRAMMAR}.")
     if kind == "no-worse-than" and match["distance"]:
         raise UsageError(f"The rule {text!r} contains the word distance, which no-worse-than does not need; delete it.")
-    benchmark, part, languages = _parse_location(match["location"], text)
+    benchmark, part, languages = parse_location(match["location"], f"The rule {text!r}", GRAMMAR)
     limit = _parse_limit(kind, match["number"], text)
     if match["distance"] and limit < 0:
         raise UsageError(f"The rule {text!r} has a negative distance; distances are at least 0.")
     return Rule(
-        kind,
-        text,
-        limit,
-        benchmark,
-        part,
-        languages,
-        match["measure"].strip(),
-        match["view"] or "all",
-        match["group"] or "all",
-        bool(match["distance"]),
+        kind=kind,
+        text=text,
+        limit=limit,
+        benchmark=benchmark,
+        part=part,
+        languages=languages,
+        measure=match["measure"].strip(),
+        view=match["view"] or "all",
+        group=match["group"] or "all",
+        distance=bool(match["distance"]),
     )
-
-
-def _parse_location(text: str, rule: str) -> tuple[str, str | None, tuple[str, ...]]:
-    before, dot, after = text.rpartition(".jsonl") if ".jsonl" in text else ("", "", text)
-    rest, colon, tail = after.partition(":")
-    languages = tuple(filter(None, (language.strip() for language in tail.split(","))))
-    name, slash, part = rest.partition("/")
-    if (colon and not languages) or (slash and not part) or not (before + dot + name).strip():
-        raise UsageError(f"The rule {rule!r} has an empty benchmark, part or language; write {GRAMMAR}.")
-    return before + dot + name, part or None, languages
 
 
 def _parse_limit(kind: RuleKind, text: str, rule: str) -> float:

@@ -33,13 +33,15 @@ from tiltmeter.measures.estimates import (
     Mean,
     PairedMean,
     compute_equivalence_p,
-    compute_two_sided_p,
 )
 from tiltmeter.measures.factors import Factors, Labels
 from tiltmeter.measures.measure import Quantity
 from tiltmeter.measures.standard_errors import Floats, StandardError, compute_standard_error
 
 EffectSize = Literal["Cohen's g", "Hedges' g"]
+
+# One-sided p-values: of the hypothesis that a difference is at most 0, and that it is at least 0.
+Tails = tuple[float, float]
 
 # Two scores count as equal if their relative difference is below this number.
 _ROUNDING = 1e-4
@@ -50,7 +52,9 @@ class Contrast:
     """A paired comparison of two values of a measure on n items: `difference` is `left` minus `right`.
 
     `farther` is the distance of `left` from the ideal minus the distance of `right`; if it is positive, `left` is
-    worse. `disagree` is the number of items with different outcomes or, for continuous values, with different signs.
+    worse. `p_farther` tests that `left` is farther from the ideal, and `p_closer` that it is closer; each is below 0.05
+    if and only if the interval of `farther` excludes 0 on this side. `disagree` is the number of items with different
+    outcomes or, for continuous values, with different signs.
     `p_equivalence` (TOST) tests that the difference is within the margin of the measure; it is None for measures
     without a margin. `test` is the name of the test. `detectable` is the minimum detectable difference at a level of 5%
     with a power of 80%.
@@ -64,6 +68,8 @@ class Contrast:
     farther: float
     farther_low: float
     farther_high: float
+    p_farther: float
+    p_closer: float
     n: int
     clusters: int | None
     factor: str
@@ -76,6 +82,17 @@ class Contrast:
     effect: float | None
     effect_name: EffectSize | None
     detectable: float
+
+
+@dataclass(frozen=True, slots=True)
+class Distances:
+    """The distance of the left value from the ideal minus that of the right value, with its interval and tests."""
+
+    difference: float
+    low: float
+    high: float
+    p_farther: float
+    p_closer: float
 
 
 def compute_contrast(
@@ -115,7 +132,7 @@ def compute_contrast(
     margin, p_equivalence = quantity.measure.margin, None
     if len(left) > 1:
         test = "paired t of pieces"
-        low, high, p_value, error = _compare_minima(quantity, left, right, weights, factors)
+        low, high, tails, error = _compare_minima(quantity, left, right, weights, factors)
     else:
         differences = (left - right)[0]
         if values.preference:
@@ -126,17 +143,21 @@ def compute_contrast(
             estimate = estimate_item_mean(differences, weights, factors, strata)
             effect_name = "Hedges' g"
             effect = compute_hedges_g(value - other, estimate.standard_error.value * math.sqrt(n), n)
-        (low, high), p_value, error = estimate.interval(), compute_two_sided_p(estimate, 0.0), estimate.standard_error
+        (low, high), error = estimate.interval(), estimate.standard_error
+        tails = estimate.compute_p_above(0.0), estimate.compute_p_below(0.0)
         p_equivalence = compute_equivalence_p(estimate, -margin, margin) if margin is not None else None
         if not error.value and not values.preference:
             # All differences are equal, so their variance cannot be estimated.
-            (low, high), p_value, p_equivalence = _compare_constants(quantity, value - other, n)
+            (low, high), tails, p_equivalence = _compare_constants(quantity, value - other, n)
+    p_value = min(1.0, 2 * min(tails))
     if identical and not (values.discrete and find_disagreements(quantity, left, right).any()):
         test, low, high, p_value = "identical", 0.0, 0.0, 1.0
         p_equivalence = 0.0 if margin is not None else None
-        farther = (0.0, 0.0, 0.0)
+        farther = Distances(0.0, 0.0, 0.0, 1.0, 1.0)
     else:
-        farther = _compare_distances(quantity, left, right, weights, factors, strata, (value, other), (low, high))
+        is_two_sided = not quantity.measure.ideal_at_bound
+        total = estimate_item_mean((left + right)[0], weights, factors, strata) if is_two_sided else None
+        farther = _compare_distances(quantity, (value, other), (low, high), tails, total)
     low, high = quantity.measure.clip_difference((low, high))
     quantiles = float(stdtrit(error.df, (1 + LEVEL) / 2) + stdtrit(error.df, POWER))
     return Contrast(
@@ -145,9 +166,11 @@ def compute_contrast(
         difference=value - other,
         low=low,
         high=high,
-        farther=farther[0],
-        farther_low=farther[1],
-        farther_high=farther[2],
+        farther=farther.difference,
+        farther_low=farther.low,
+        farther_high=farther.high,
+        p_farther=farther.p_farther,
+        p_closer=farther.p_closer,
         n=n,
         clusters=error.clusters,
         factor=error.factor,
@@ -216,11 +239,11 @@ def estimate_item_mean(numbers: Floats, weights: Floats, factors: Factors | None
 
 def _compare_minima(
     quantity: Quantity, left: Floats, right: Floats, weights: Floats, factors: Factors | None
-) -> tuple[float, float, float, StandardError]:
+) -> tuple[float, float, Tails, StandardError]:
     """Compare two measures that are minima of smooth functions (pieces), such as ICAT.
 
-    Return the two ends of the interval of min(left) - min(right), its p-value, and the standard error of the difference
-    of the smallest pieces. The method uses the identity
+    Return the two ends of the interval of min(left) - min(right), its one-sided p-values, and the standard error of the
+    difference of the smallest pieces. The method uses the identity
     min(left) - min(right) = min over left of max over right of (left piece - right piece).
     Each difference of two pieces has an interval. The lower end of the result is the min-max of the lower ends of these
     intervals, and the upper end is the min-max of the upper ends. Intervals from a percentile bootstrap would be too
@@ -244,7 +267,7 @@ def _compare_minima(
     p_above = max(min(pair.compute_p_above(0.0) for pair in row) for row in table)
     p_below = min(max(pair.compute_p_below(0.0) for pair in row) for row in table)
     least = [min(range(len(pieces)), key=lambda index: pieces[index][0]) for pieces in (left_pieces, right_pieces)]
-    return low, high, min(1.0, 2 * p_above, 2 * p_below), table[least[0]][least[1]].standard_error
+    return low, high, (p_above, p_below), table[least[0]][least[1]].standard_error
 
 
 def _compute_influence(quantity: Quantity, answers: Floats, weights: Floats, index: int) -> Floats:
@@ -259,8 +282,8 @@ def _compute_influence(quantity: Quantity, answers: Floats, weights: Floats, ind
     return influence
 
 
-def _compare_constants(quantity: Quantity, value: float, n: int) -> tuple[Interval, float, float | None]:
-    """Return the interval, p-value and equivalence p-value of a difference that is the same in all n items.
+def _compare_constants(quantity: Quantity, value: float, n: int) -> tuple[Interval, Tails, float | None]:
+    """Return the interval, one-sided p-values and equivalence p-value of a difference that all n items have.
 
     Items with the maximum possible difference may exist, although none is among the n items. The interval and the
     p-values account for the largest share of such items that is plausible. On an unbounded scale the p-values are 1.
@@ -275,29 +298,32 @@ def _compare_constants(quantity: Quantity, value: float, n: int) -> tuple[Interv
     if bounds is not None:
         reach = width * (1 - ((1 - LEVEL) / 2) ** (1 / n))
     equivalent = compute_probability_below(margin - abs(value)) if margin is not None else None
-    return (value - reach, value + reach), min(1.0, 2 * compute_probability_below(abs(value))), equivalent
+    tails = compute_probability_below(value), compute_probability_below(-value)
+    return (value - reach, value + reach), tails, equivalent
 
 
 def _compare_distances(
-    quantity: Quantity,
-    left: Floats,
-    right: Floats,
-    weights: Floats,
-    factors: Factors | None,
-    strata: Labels | None,
-    values: tuple[float, float],
-    difference: Interval,
-) -> tuple[float, float, float]:
-    """Return the distance of the left value from the ideal minus that of the right value, with its interval."""
+    quantity: Quantity, values: tuple[float, float], difference: Interval, tails: Tails, total: Mean | None
+) -> Distances:
+    """Compare the distances of the left and the right value from the ideal.
+
+    `difference` and `tails` are the interval and the one-sided p-values of left - right. `total` is the sum of both
+    values; it is None if the ideal is the maximum of the scale.
+    """
     value, other = values
-    low, high = difference
-    if quantity.measure.ideal_at_bound:
+    (low, high), (p_above, p_below) = difference, tails
+    if total is None:
         # The ideal is the maximum of the scale, so a value farther from the ideal is lower: the sign is reversed.
-        return other - value, -high, -low
+        return Distances(other - value, -high, -low, min(1.0, 2 * p_below), min(1.0, 2 * p_above))
     # With a and b for the left and the right value minus the ideal, the result is |a| - |b|, which is equal to
     # max over ±a of min over ±b of (±a - ±b). Therefore the intervals of a + b and a - b are combined as for ICAT.
-    sums = estimate_item_mean((left + right)[0], weights, factors, strata).interval()
-    sum_low, sum_high = (end - 2 * quantity.ideal for end in sums)
-    farther_low = max(min(low, sum_low), min(-sum_high, -high))
-    farther_high = max(min(high, sum_high), min(-sum_low, -low))
-    return abs(value - quantity.ideal) - abs(other - quantity.ideal), farther_low, farther_high
+    # |a| > |b| if and only if a - b and a + b have the same sign, and |a| < |b| if they have opposite signs.
+    sum_low, sum_high = (end - 2 * quantity.ideal for end in total.interval())
+    sum_above, sum_below = total.compute_p_above(2 * quantity.ideal), total.compute_p_below(2 * quantity.ideal)
+    return Distances(
+        difference=abs(value - quantity.ideal) - abs(other - quantity.ideal),
+        low=max(min(low, sum_low), min(-sum_high, -high)),
+        high=max(min(high, sum_high), min(-sum_low, -low)),
+        p_farther=min(1.0, 2 * min(max(p_above, sum_above), max(p_below, sum_below))),
+        p_closer=min(1.0, 2 * min(max(p_below, sum_above), max(p_above, sum_below))),
+    )

@@ -6,6 +6,7 @@ from typing import Any
 from tiltmeter.errors import ModelError, UsageError
 from tiltmeter.http_client.client import Request
 from tiltmeter.models.chat_server import ServedChat, build_too_long_reply, parse_count
+from tiltmeter.models.chat_variant import ChatVariant
 from tiltmeter.models.scheme import Scheme
 from tiltmeter.models.server_client import open_client
 from tiltmeter.options import ModelOptions
@@ -14,6 +15,7 @@ from tiltmeter.questions import ChatQuestion, Reply, SamplingOptions
 _ADDRESS = "https://api.anthropic.com/v1"
 _VERSION = "2023-06-01"
 _KEY = "ANTHROPIC_API_KEY"
+_THINKING_TOKENS = 1024  # the smallest number that the API accepts
 _KEY_HINT = f"check the API key in the environment variable {_KEY}"
 
 
@@ -22,16 +24,28 @@ class AnthropicMessages:
 
     path = "/messages"
 
+    def __init__(self, variant: ChatVariant) -> None:
+        """Send requests for a variant of a model."""
+        self.variant = variant
+
     def build_request(self, model: str, question: ChatQuestion, sampling: SamplingOptions) -> Request:
         """Return the request that asks for the reply to a message."""
         if sampling.probabilities:
             raise ModelError(f"anthropic:{model} returns no log-probabilities; omit --protocol choice-probabilities.")
-        body = {
+        body: dict[str, Any] = {
             "model": model,
             "messages": [{"role": "user", "content": question.prompt}],
             "temperature": sampling.temperature,
             "max_tokens": sampling.max_tokens,
         }
+        if self.variant.system_prompt:
+            body["system"] = self.variant.system_prompt
+        if self.variant.thinking:
+            if sampling.temperature != 1:
+                raise ModelError(f"anthropic:{model} thinks only at a temperature of 1; add --temperature 1.")
+            # The tokens of the thinking count towards the maximum.
+            body["thinking"] = {"type": "enabled", "budget_tokens": _THINKING_TOKENS}
+            body["max_tokens"] = _THINKING_TOKENS + sampling.max_tokens
         return Request(self.path, body)
 
     def relax_request(self, _message: str, _sampling: SamplingOptions) -> bool:
@@ -39,8 +53,8 @@ class AnthropicMessages:
         return False
 
     def parse_reply(self, reply: Any, _sampling: SamplingOptions) -> Reply:
-        """Return the text blocks of the server's JSON as a reply; omit blocks of other types, such as thinking."""
-        texts = [block["text"] for block in reply["content"] if block["type"] == "text"]
+        """Return the text blocks of the server's JSON as a reply, and the thinking blocks apart."""
+        texts, thinking = ([b[kind] for b in reply["content"] if b["type"] == kind] for kind in ("text", "thinking"))
         usage = reply.get("usage") or {}
         return Reply(
             "".join(texts),
@@ -49,6 +63,7 @@ class AnthropicMessages:
             tokens_out=parse_count(usage.get("output_tokens")),
             model=str(reply.get("model") or ""),
             cut=reply.get("stop_reason") == "max_tokens",
+            thinking="".join(thinking),
         )
 
 
@@ -69,8 +84,9 @@ def _open(rest: str, options: ModelOptions) -> ServedChat:
         headers={"anthropic-version": _VERSION} | ({"x-api-key": key} if key else {}),
         hints={401: _KEY_HINT, 403: _KEY_HINT, 404: "check the name of the model"},
     )
+    variant = ChatVariant.from_options(options)
     name = f"anthropic:{served}@{client.public_address}" if address else f"anthropic:{served}"
-    return ServedChat(name=name, served=served, client=client, dialect=AnthropicMessages())
+    return ServedChat(name=f"{name}{variant.suffix}", served=served, client=client, dialect=AnthropicMessages(variant))
 
 
 SCHEME = Scheme(open=_open, is_chat=True, locate=lambda _rest: "chat server")

@@ -3,7 +3,7 @@
 import hashlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -12,6 +12,7 @@ import tokenizers
 from tiltmeter.engine.answer_store import AnswerStore
 from tiltmeter.errors import ModelError
 from tiltmeter.models.chat_template import ChatTemplate, start_template_worker
+from tiltmeter.models.chat_variant import ChatVariant, split_thinking
 from tiltmeter.models.end_tokens import find_end_tokens
 from tiltmeter.models.error_text import describe_error
 from tiltmeter.models.local_model import LocalModel
@@ -24,7 +25,8 @@ from tiltmeter.questions import ChatQuestion, Question, Reply, SamplingOptions
 # Number of messages whose label probabilities are computed together.
 _CHUNK_SIZE = 128
 # This version is part of the fingerprint, the key of stored replies. Increase it if new code changes replies.
-_VERSION = 2
+_VERSION = 3
+_NO_VARIANT = ChatVariant()
 
 
 @dataclass(kw_only=True)
@@ -33,6 +35,7 @@ class LocalChat:
 
     name: str
     model: LocalModel
+    variant: ChatVariant = field(default_factory=ChatVariant)
     _takes_batches: bool = True
 
     def chat_fingerprint(self, sampling: SamplingOptions) -> str:
@@ -46,12 +49,14 @@ class LocalChat:
             f"tokenizers {tokenizers.__version__}",
             f"ends {sorted(self.end_tokens)}",
             settings,
+            *self.variant.fingerprint_parts,
         )
         return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
     def describe(self) -> dict[str, Any]:
         """Return the model's entry in the manifest of a run."""
-        entry = {**self.model.describe(), "kind": "chat", "template": self.chat_template.digest}
+        entry = {**self.model.describe(), **self.variant.describe(), "kind": "chat"}
+        entry["template"] = self.chat_template.digest
         return (
             entry if self._takes_batches else {**entry, "batches": "one message each, because batches change numbers"}
         )
@@ -59,7 +64,7 @@ class LocalChat:
     @cached_property
     def chat_template(self) -> ChatTemplate:
         """The chat template of the model."""
-        return ChatTemplate(self.model.name, self.model.tokenizer)
+        return ChatTemplate(self.model.name, self.model.tokenizer, thinking=bool(self.variant.thinking))
 
     @cached_property
     def end_tokens(self) -> tuple[int, ...]:
@@ -85,6 +90,10 @@ class LocalChat:
     ) -> Iterator[tuple[int, Reply]]:
         """Yield pairs of a question's index and its reply, as batches of questions are finished."""
         with self.model.measure_hardware_usage(), _translate_errors(self.name):
+            if sampling.probabilities and self.variant.thinking:
+                raise ModelError(
+                    f"{self.name} thinks before it replies, so its first token is no choice; omit --thinking."
+                )
             if sampling.probabilities:
                 yield from self._compute_label_probabilities(questions)
             else:
@@ -96,7 +105,7 @@ class LocalChat:
         self.__dict__.pop("_generator", None)
 
     def _encode_prompt(self, prompt: str) -> tuple[int, ...]:
-        text = self.chat_template.render([{"role": "user", "content": prompt}], add_generation_prompt=True)
+        text = self.chat_template.render(self.variant.build_messages(prompt), add_generation_prompt=True)
         ids = self._encode_text(text)
         if not ids:
             raise ModelError(f"The chat template of {self.name} turns a message into no tokens; correct the template.")
@@ -137,8 +146,9 @@ class LocalChat:
         for places, answers in batches:
             texts = self.model.tokenizer.batch_decode(answers, skip_special_tokens=True)
             for place, answer, text in zip(places, answers, texts, strict=True):
-                cut = answer[-1] not in self.end_tokens
-                yield place, Reply(text, tokens_in=len(prompts[place].ids), tokens_out=len(answer), cut=cut)
+                thinking, reply = split_thinking(text)
+                cut, asked = answer[-1] not in self.end_tokens, len(prompts[place].ids)
+                yield place, Reply(reply, thinking=thinking, tokens_in=asked, tokens_out=len(answer), cut=cut)
 
     def _compute_label_probabilities(self, questions: Sequence[ChatQuestion]) -> Iterator[tuple[int, Reply]]:
         """Yield for each question its index, and a `Reply` with the log-probability of each label as first token."""
@@ -206,14 +216,14 @@ def open_local_chat(name: str, options: ModelOptions) -> LocalChat:
 
     start_template_worker()
     # The option --chat-template is turned off here, because a chat model always uses its chat template. The caller
-    # raises an error if the option is set.
-    model = open_given_model(name, replace(options, chat_template=False))
+    # raises an error if the option is set. The language model inside has no variants.
+    model = open_given_model(name, replace(options, chat_template=False, system_prompt=None, thinking=None))
     if not isinstance(model, LocalModel) or model.kind != "causal":
         raise ModelError(f"{name} is not a causal model on this machine, so it cannot be a chat model; omit `chat:`.")
-    return wrap_local_model(model)
+    return wrap_local_model(model, ChatVariant.from_options(options))
 
 
-def wrap_local_model(model: LocalModel) -> LocalChat:
+def wrap_local_model(model: LocalModel, variant: ChatVariant = _NO_VARIANT) -> LocalChat:
     """Return a local model as a chat model; raise an error if the model has no usable chat template."""
     if "next-sentence" in model.kinds:
         raise ModelError(f"{model.name} has a next-sentence head, which writes no replies; use its base model instead.")
@@ -222,8 +232,23 @@ def wrap_local_model(model: LocalModel) -> LocalChat:
             f"{model.name} has no chat template, so it is not a chat model; omit `chat:` to measure it as a "
             "language model."
         )
-    chat = LocalChat(name=f"chat:{model.name}", model=model)
+    chat = LocalChat(name=f"chat:{model.name}{variant.suffix}", model=model, variant=variant)
     _ = chat.end_tokens
     if chat._encode_prompt("Tea or milk?") == chat._encode_prompt("A brook or a river?"):
         raise ModelError(f"The chat template of {model.name} omits the user's message; correct the template.")
+    _reject_idle_variant(chat)
     return chat
+
+
+def _reject_idle_variant(chat: LocalChat) -> None:
+    """Raise an error if the chat template ignores the system prompt or the thinking of the variant."""
+    variants = {
+        "--system-prompt": replace(chat.variant, system_prompt="") if chat.variant.system_prompt else None,
+        "--thinking": replace(chat.variant, thinking=False) if chat.variant.thinking else None,
+    }
+    for option, other in variants.items():
+        if other is None:
+            continue
+        plain = LocalChat(name=chat.name, model=chat.model, variant=other)
+        if plain._encode_prompt("Tea or milk?") == chat._encode_prompt("Tea or milk?"):
+            raise ModelError(f"The chat template of {chat.model.name} ignores {option}; omit the option.")

@@ -11,6 +11,7 @@ from typing import Any, Protocol
 
 from tiltmeter.errors import ModelError
 from tiltmeter.http_client.client import Client, Request
+from tiltmeter.models.chat_variant import ChatVariant, split_thinking
 from tiltmeter.models.endpoint import MISSING
 from tiltmeter.models.server_client import open_client
 from tiltmeter.options import ModelOptions
@@ -26,6 +27,7 @@ _TOO_LONG_REPLY = "tiltmeter: the message is too long"
 # Estimated number of tokens that the chat template adds to a message.
 _TEMPLATE_TOKENS = 12
 _CHARACTERS_PER_TOKEN = 3.0
+_NO_VARIANT = ChatVariant()
 _LATIN = re.compile(r"[\u0000-\u024f]")
 
 
@@ -46,6 +48,8 @@ class ChatDialect(Protocol):
 
     # The path of the API below the server's address.
     path: str
+
+    variant: ChatVariant
 
     def build_request(self, model: str, question: ChatQuestion, sampling: SamplingOptions) -> Request:
         """Return the request that asks for the reply to a message."""
@@ -72,9 +76,15 @@ class ServedChat:
     can_change: bool = field(default=True, init=False)
     requests_sent: int = field(default=0, init=False)
 
+    @property
+    def variant(self) -> ChatVariant:
+        """The system prompt and the thinking of the model."""
+        return self.dialect.variant
+
     def chat_fingerprint(self, sampling: SamplingOptions) -> str:
         """Return a hash of the server's address, the name of the model and the sampling settings."""
         identity = ["chat server", self.client.public_address, self.served, *_describe_sampling(sampling)]
+        identity += self.variant.fingerprint_parts
         return hashlib.sha256("\n".join(identity).encode()).hexdigest()
 
     def describe(self) -> dict[str, Any]:
@@ -83,12 +93,14 @@ class ServedChat:
             "kind": "chat",
             "endpoint": self.client.public_address or self.client.service,
             "served": self.served,
+            **self.variant.describe(),
             "requests": self.requests_sent,
         }
 
     def tokens(self, prompt: str) -> int:
         """Return an estimated number of tokens, because the server's tokenizer is unknown."""
-        return estimate_tokens(prompt)
+        system = self.variant.system_prompt
+        return estimate_tokens(prompt) + (estimate_tokens(system) if system else 0)
 
     def stream_replies(
         self, questions: Sequence[ChatQuestion], sampling: SamplingOptions
@@ -150,7 +162,11 @@ class ChatCompletions:
 
     path = "/chat/completions"
 
-    def __init__(self) -> None:
+    def __init__(self, variant: ChatVariant = _NO_VARIANT, *, has_templates: bool = True) -> None:
+        """Send requests for a variant of a model; `has_templates` says whether the server knows chat templates."""
+        self.variant = variant
+        # vLLM and SGLang pass `chat_template_kwargs` to the template; hosted models have `reasoning_effort` instead.
+        self._thinking_name = "chat_template_kwargs" if has_templates else "reasoning_effort"
         # `relax_request` changes these attributes if the server does not accept them.
         self._limit_name, self._top_logprobs, self._sends_seed = "max_tokens", 20, True
 
@@ -158,9 +174,10 @@ class ChatCompletions:
         """Return the request that asks for the reply to a message."""
         body: dict[str, Any] = {
             "model": model,
-            "messages": [{"role": "user", "content": question.prompt}],
+            "messages": self.variant.build_messages(question.prompt),
             "temperature": sampling.temperature,
             self._limit_name: sampling.max_tokens,
+            **self._build_thinking(),
         }
         if sampling.probabilities:
             # The temperature is 1, because some servers divide the logits by it before they compute log-probabilities.
@@ -178,17 +195,31 @@ class ChatCompletions:
             self._limit_name = "max_completion_tokens"
         elif "top_logprobs" in message and self._top_logprobs == 20:
             self._top_logprobs = 5
+        elif self._thinking_name in message and self._thinking_name == "chat_template_kwargs":
+            self._thinking_name = "reasoning_effort"
         elif "seed" in message and sampling.temperature and self._sends_seed:
             self._sends_seed = False
         else:
             return False
         return True
 
+    def _build_thinking(self) -> dict[str, Any]:
+        """Return the part of a request that turns thinking on or off; empty if the variant does not set it."""
+        thinking = self.variant.thinking
+        if thinking is None:
+            return {}
+        if self._thinking_name == "chat_template_kwargs":
+            return {self._thinking_name: {"enable_thinking": thinking}}
+        return {self._thinking_name: "medium" if thinking else "none"}
+
     def parse_reply(self, reply: Any, sampling: SamplingOptions) -> Reply:
         """Return the first choice in the server's JSON as a reply."""
         choice = reply["choices"][0]
         message = choice["message"]
-        text, refusal = _read_text(message.get("content")), _read_text(message.get("refusal"))
+        content, refusal = _read_text(message.get("content")), _read_text(message.get("refusal"))
+        # With a reasoning parser, the server returns the thinking apart; otherwise it is in the content.
+        apart = _read_text(message.get("reasoning_content") or message.get("reasoning"))
+        thinking, text = (apart, content) if apart else split_thinking(content)
         tokens = _read_first_tokens(choice) if sampling.probabilities else ()
         usage = reply.get("usage") or {}
         return Reply(
@@ -199,6 +230,7 @@ class ChatCompletions:
             tokens_out=parse_count(usage.get("completion_tokens")),
             model=str(reply.get("model") or ""),
             cut=choice.get("finish_reason") == "length",
+            thinking=thinking,
         )
 
 
@@ -251,5 +283,6 @@ def parse_count(value: Any) -> int | None:
 def open_served_chat(served: str, address: str, options: ModelOptions) -> ServedChat:
     """Open a model on a server with `/chat/completions`; an example of `address` is `http://localhost:8000/v1`."""
     client = open_client(address, options, excused=build_refusal_reply)
-    name = f"chat:{served}@{client.public_address}"
-    return ServedChat(name=name, served=served, client=client, dialect=ChatCompletions())
+    variant = ChatVariant.from_options(options)
+    name = f"chat:{served}@{client.public_address}{variant.suffix}"
+    return ServedChat(name=name, served=served, client=client, dialect=ChatCompletions(variant))

@@ -22,11 +22,7 @@ _OUT_OF_TIME = int(getattr(signal, "SIGXCPU", 0))
 # The worker process gets the import paths of this process.
 _START = "import json, sys; sys.path[:] = json.loads(sys.argv[1])\n"
 _START += "from tiltmeter.models.template_worker import main; main(float(sys.argv[2]))"
-_VARIABLES = {
-    # Disables the thinking of models whose template has this variable; other templates ignore it.
-    "enable_thinking": False,
-    "date_string": FIXED_DAY.strftime("%d %b %Y"),
-}
+_DATE = FIXED_DAY.strftime("%d %b %Y")
 
 Messages = Sequence[Mapping[str, str]]
 
@@ -82,24 +78,32 @@ _WORKER = _Worker()
 
 @dataclass(frozen=True)
 class ChatTemplate:
-    """The chat template of a tokenizer; `name` is the model's name in error messages."""
+    """The chat template of a tokenizer; `name` is the model's name in error messages.
+
+    `thinking` turns on the thinking of models whose template has the variable `enable_thinking`.
+    """
 
     name: str
     tokenizer: Any
+    thinking: bool = False
 
     @property
     def digest(self) -> str:
         """The SHA-256 of everything that a rendered conversation depends on, except its messages."""
-        parts = [self._template, _VARIABLES, self._special_tokens]
+        parts = [self._template, self._variables, self._special_tokens]
         return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
     def render(self, messages: Messages, *, add_generation_prompt: bool = False) -> str:
         """Return a conversation as text; raise a ModelError if the template fails or exceeds a limit."""
-        variables = {**self._special_tokens, **_VARIABLES, "add_generation_prompt": add_generation_prompt}
+        variables = {**self._special_tokens, **self._variables, "add_generation_prompt": add_generation_prompt}
         reply = _WORKER.send_request({"template": self._template, "messages": messages, "variables": variables})
         if "error" in reply:
             raise self._build_template_error(reply["error"])
         return reply["text"]
+
+    @property
+    def _variables(self) -> dict[str, Any]:
+        return {"enable_thinking": self.thinking, "date_string": _DATE}
 
     @property
     def _special_tokens(self) -> dict[str, Any]:

@@ -45,6 +45,7 @@ from tiltmeter.models.quantization import (
     use_declared_precision,
     validate_quantization,
 )
+from tiltmeter.models.steering import SteeringVector, split_vector_name
 from tiltmeter.models.tensor_names import list_unused_modules
 from tiltmeter.models.tokenizer_text import reject_empty_vocabulary
 from tiltmeter.models.transformers_logging import silence_transformers
@@ -57,6 +58,7 @@ class CheckpointModel(LocalModel):
 
     checkpoint: Checkpoint
     adapter: Adapter | None = None
+    steering: SteeringVector | None = None
     quantize: Quantization | None = None
     split: DeviceSplit = field(default_factory=DeviceSplit)
     # The number of modules on each device; empty if the model is not loaded or is on one device.
@@ -64,7 +66,7 @@ class CheckpointModel(LocalModel):
 
     @cached_property
     def weights(self) -> str:
-        """The SHA-256 of all loaded files: weights, config, tokenizer, trusted code and adapter.
+        """The SHA-256 of all loaded files: weights, config, tokenizer, trusted code, adapter and steering vector.
 
         If the model is quantised or has an adapter, the hash includes the version of the library that quantises or
         merges.
@@ -82,6 +84,8 @@ class CheckpointModel(LocalModel):
             ]
         if self.quantize is not None:
             parts += describe_quantization(self.quantize).values()
+        if self.steering is not None:
+            parts.append(self.steering.digest)
         return base if len(parts) == 1 else hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
     @property
@@ -109,6 +113,8 @@ class CheckpointModel(LocalModel):
                 "type": self.adapter.config.get("peft_type"),
                 "files": compute_files_digest(self.adapter.files),
             }
+        if self.steering is not None:
+            entry |= {"base": self.checkpoint.name, "steering": self.steering.describe()}
         if quantized := self._describe_quantization():
             entry["quantized"] = quantized
         if self._modules_by_device:
@@ -127,6 +133,11 @@ class CheckpointModel(LocalModel):
 
     @silence_transformers()
     def _load_module(self, kind: Kind) -> nn.Module:
+        module = self._load_placed_module(kind)
+        return module if self.steering is None else self.steering.steer(module, self.checkpoint.name)
+
+    def _load_placed_module(self, kind: Kind) -> nn.Module:
+        """Return the model on its device or devices, merged and quantised, without steering."""
         is_split = self.split.always or not (self.devices or fits_on_device(self._estimate_memory(), self.device))
         if not is_split and self.quantize is None:
             whole: nn.Module = self._load_merged(kind).to(self.device).eval()
@@ -227,6 +238,8 @@ def open_model(
 ) -> CheckpointModel:
     """Open a model by name: folder, .gguf file, hub id (`id@revision`), `embedded` (built-in), adapter, BASE+ADAPTER.
 
+    `+VECTOR.safetensors` at the end of a name adds a steering vector.
+
     Most options are explained in `ModelOptions`. `cache` is a folder for the config and tokenizer of a GGUF file,
     because extracting them takes seconds. `without` contains the names of speed-ups to disable
     (`tiltmeter.engine.speedups.NAMES`). `load_workers` is explained in `LocalModel`.
@@ -235,7 +248,8 @@ def open_model(
         raise UsageError(
             "--devices loads the whole model on each device, --split divides the model; use only one of these options."
         )
-    checkpoint, adapter = find_model_files(name, trust_remote_code=trust_remote_code)
+    steered_name, steering = split_vector_name(name)
+    checkpoint, adapter = find_model_files(steered_name, trust_remote_code=trust_remote_code)
     validate_weights(checkpoint)
     text_files = _build_text_arguments(checkpoint, cache)
     config = read_config(name, trust_remote_code, text_files)
@@ -246,11 +260,14 @@ def open_model(
             f"{name} ({config.model_type}) cannot be used as {chosen}; it can be used as "
             f"{' or '.join(list_possible_kinds(config)) or 'none of the kinds'}."
         )
+    if steering is not None:
+        steering.validate(checkpoint.name, config, chosen)
     first_device = find_device(devices[0] if devices else device)
     return CheckpointModel(
         name=name,
         checkpoint=checkpoint,
         adapter=adapter,
+        steering=steering,
         quantize=validate_quantization(quantize, checkpoint, config, first_device),
         split=parse_device_split(split, max_memory),
         config=config,

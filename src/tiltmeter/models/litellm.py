@@ -13,6 +13,7 @@ import httpx2
 from tiltmeter.errors import UsageError
 from tiltmeter.http_client.client import Request
 from tiltmeter.models.chat_server import ChatCompletions, ServedChat, build_refusal_reply
+from tiltmeter.models.chat_variant import ChatVariant
 from tiltmeter.models.scheme import Scheme
 from tiltmeter.models.server_client import open_client
 from tiltmeter.options import ModelOptions
@@ -81,8 +82,10 @@ def _open(rest: str, options: ModelOptions) -> ServedChat:
         hints={401: _KEY_HINT, 403: _KEY_HINT, 404: "check the provider and the name of the model"},
         transport=LiteLlmTransport(litellm.completion, options, address),
     )
+    variant = ChatVariant.from_options(options)
     name = f"litellm:{served}@{client.public_address}" if address else f"litellm:{served}"
-    return ServedChat(name=name, served=served, client=client, dialect=ChatCompletions())
+    dialect = ChatCompletions(variant, has_templates=False)
+    return ServedChat(name=f"{name}{variant.suffix}", served=served, client=client, dialect=dialect)
 
 
 def _list_secrets() -> tuple[str, ...]:

@@ -34,6 +34,7 @@ from tiltmeter.models.head_text import HeadText
 from tiltmeter.models.local_model import AnswerOptions, LocalModel
 from tiltmeter.models.model_checks import reject_extra_layers, reject_missing_tensors
 from tiltmeter.models.quantization import use_declared_precision
+from tiltmeter.models.steering import split_vector_name
 from tiltmeter.models.tokenizer_text import TokenizerText
 from tiltmeter.models.transformers_logging import silence_transformers
 from tiltmeter.questions import Answer, Kind, Question
@@ -44,6 +45,13 @@ def find_head(name: str, *, trust_remote_code: bool = False) -> tuple[Checkpoint
 
     For a name `BASE+HEAD`, BASE is returned instead of the base model in the settings.
     """
+    steered_name, steering = split_vector_name(name)
+    if steering is not None:
+        if find_head(steered_name, trust_remote_code=trust_remote_code) is not None:
+            raise ModelError(
+                f"{steered_name} is a next-sentence head, to which no steering vector can be added; omit the vector."
+            )
+        return None
     base_name, explicit_head = split_adapter_name(name)
     head_name = explicit_head or name
     if head_name == EMBEDDED or head_name.endswith(".gguf"):

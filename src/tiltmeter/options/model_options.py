@@ -6,11 +6,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tiltmeter.options.option_field import define_option
-from tiltmeter.options.option_values import ABOVE_ZERO, COUNT, DEVICES, FLAG, SIZES, TEXT
+from tiltmeter.options.option_values import ABOVE_ZERO, COUNT, DEVICES, FLAG, SIZES, TEXT, TEXT_FILE
 
 if TYPE_CHECKING:
     from tiltmeter.questions import Kind
 
+THINKING = ("on", "off")
 # The data types in which weights can be loaded.
 DTYPES = ("auto", "float32", "float16", "bfloat16")
 
@@ -20,6 +21,7 @@ _LOCAL = {"users": "models on this machine", "sources": ("named",)}
 _COMPUTED_HERE = {"users": "models on this machine", "sources": ("named", "loaded")}
 _TOKENIZED_HERE = {"users": "models whose tokenizer is loaded here", "sources": ("named", "endpoint")}
 _SERVED = {"users": "models behind a server", "sources": ("endpoint", "chat server")}
+_CHAT = {"users": "chat models", "sources": ("named", "chat server")}
 _ANY = {"users": "language models", "sources": ("named", "loaded", "endpoint", "chat server")}
 
 
@@ -121,6 +123,22 @@ class ModelOptions:
         FLAG,
         changes_results=True,
         **_ANY,
+    )
+    system_prompt: str | None = define_option(
+        None,
+        "Chat models: a text file with a system prompt, which is sent before every message.",
+        TEXT_FILE,
+        metavar="FILE",
+        changes_results=True,
+        **_CHAT,
+    )
+    thinking: str | None = define_option(
+        None,
+        "Chat models: turn thinking before the answer `on` or `off`; it needs a larger --max-tokens.",
+        TEXT,
+        choices=lambda: THINKING,
+        changes_results=True,
+        **_CHAT,
     )
     concurrency: int = define_option(16, "Servers: number of parallel requests.", COUNT, **_SERVED)
     per_minute: int | None = define_option(None, "Servers: maximum number of requests per minute.", COUNT, **_SERVED)

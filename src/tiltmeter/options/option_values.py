@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tiltmeter.errors import UsageError
+from tiltmeter.text_files import expand_home, read_text
 
 
 def _return_unchanged(given: Any) -> Any:
@@ -59,6 +60,16 @@ def _parse_sizes(given: str | None) -> dict[str, str] | None:
     return {device.strip(): size.strip() for device, _, size in pairs}
 
 
+def _read_text_file(given: str | None) -> str | None:
+    """Return the text of a file without white space around it; raise an error if there is none."""
+    if given is None:
+        return None
+    text = read_text(expand_home(given)).strip()
+    if not text:
+        raise UsageError(f"{given} contains no text; write the text into the file.")
+    return text
+
+
 def _parse_devices(given: str | None) -> tuple[str, ...]:
     """Parse a comma-separated list of devices, and return their names; a number is the index of a GPU.
 
@@ -89,6 +100,8 @@ def _is_list_of_texts(value: Any) -> bool:
 
 
 TEXT = ValueKind("a text", _is_text, str)
+# On the command line, the name of a file; in plan files and in Python, the text itself.
+TEXT_FILE = ValueKind("a text", lambda value: isinstance(value, str) and bool(value.strip()), str, _read_text_file)
 COUNT = ValueKind("a whole number from 1", lambda value: _is_whole(value) and value >= 1, int)
 COUNT_OR_ZERO = ValueKind("a whole number from 0", lambda value: _is_whole(value) and value >= 0, int)
 NUMBER = ValueKind("a number", _is_number, float)

@@ -195,6 +195,13 @@ def _build_row(difference: Difference, pair: Sequence[Difference]) -> Difference
     return DifferenceRow(difference, cells, round(low, 2), round(high - low, 2), round(point, 2))
 
 
+def list_disagreements(differences: Sequence[Difference], limit: int | None) -> Iterator[DisagreementList]:
+    """Yield the items on which the two sides of each difference disagree, with their texts; None lists all items."""
+    texts = _load_texts(differences)
+    for difference in differences:
+        yield from _list_disagreements([difference], limit, texts)
+
+
 def _list_disagreements(pair: Sequence[Difference], limit: int | None, texts: _Texts) -> Iterator[DisagreementList]:
     """Yield the items on which the sides disagree, for each part and each measure of bias.
 

@@ -13,6 +13,7 @@ from tiltmeter.comparing.group_difference import GroupComparison
 from tiltmeter.comparing.size_slopes import SizeComparison
 from tiltmeter.measures.crossed_effects import MemberInference
 from tiltmeter.reports.comparison import group_by_pair
+from tiltmeter.reports.comparison_page import DisagreementList
 from tiltmeter.reports.display_text import clip_text, format_label
 from tiltmeter.reports.figures import Figure
 from tiltmeter.reports.figures.size_map import build_size_map
@@ -31,6 +32,7 @@ from tiltmeter.reports.size_trends import (
     format_title,
     group_by_measure,
 )
+from tiltmeter.reports.text_table import TextTable
 
 # Figures and tables use inline styles, so inline styles are allowed.
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
@@ -56,7 +58,7 @@ def _build_row(cells: list[str], significant: bool, over: MemberInference | None
 
 @dataclass(frozen=True, slots=True)
 class ContrastSection:
-    """A section of the page: a title, sentences, a table, and optionally a figure with a caption."""
+    """A section of the page: a title, sentences, a table, and optionally a figure with a caption, and items."""
 
     title: str
     sentences: list[str]
@@ -64,6 +66,7 @@ class ContrastSection:
     rows: list[ContrastRow]
     figure: Markup | None = None
     caption: str = ""
+    items: tuple[DisagreementList, ...] = ()
 
 
 def render_group_page(comparison: GroupComparison) -> str:
@@ -115,6 +118,19 @@ def build_section(
         [heads[number] for number in shown],
         [ContrastRow([row.cells[n] for n in shown], [row.bold[n] for n in shown]) for row in rows],
     )
+
+
+def build_table_section(table: TextTable, suffix: str = "") -> ContrastSection:
+    """Return a section with a table only; `suffix` is added to the title of the table."""
+    return build_section(f"{table.title}{suffix}", [], table.heads, list_table_rows(table))
+
+
+def list_table_rows(table: TextTable) -> list[ContrastRow]:
+    """Return the rows of a table for a section."""
+    return [
+        ContrastRow([format_label(cell, 120) for cell in row], [number in table.bold] * len(row))
+        for number, row in enumerate(table.rows)
+    ]
 
 
 def build_size_figures(comparison: SizeComparison) -> list[tuple[str, Figure]]:

@@ -4,7 +4,7 @@ import re
 from dataclasses import replace
 
 from tiltmeter.comparing.language_comparison import LanguageAnalysis, LanguageComparison
-from tiltmeter.reports.contrast_page import ContrastRow, ContrastSection, build_section, render_page, render_svg
+from tiltmeter.reports.contrast_page import build_section, build_table_section, list_table_rows, render_page, render_svg
 from tiltmeter.reports.display_text import format_label
 from tiltmeter.reports.figures import Figure
 from tiltmeter.reports.figures.language_map import build_language_map
@@ -16,21 +16,20 @@ from tiltmeter.reports.language_tables import (
     format_title,
     list_detail_tables,
 )
-from tiltmeter.reports.text_table import TextTable
 
 
 def render_language_page(comparison: LanguageComparison) -> str:
     """Return the HTML page of a comparison of languages; the first section is the answer."""
     sections = [build_section("Answer", comparison.answers, (), ())]
     if len(comparison.analyses) > 1:
-        sections.append(_build_section(build_overview_table(comparison)))
+        sections.append(build_table_section(build_overview_table(comparison)))
     for (_, figure), analysis in zip(build_language_figures(comparison), comparison.analyses, strict=True):
         means = build_means_table(analysis)
-        section = build_section(figure.title, describe_analysis(analysis), means.heads, _build_rows(means))
+        section = build_section(figure.title, describe_analysis(analysis), means.heads, list_table_rows(means))
         sections.append(replace(section, figure=render_svg(figure), caption=figure.caption))
-        sections += [_build_section(table, f" ({figure.title})") for table in list_detail_tables(analysis)]
+        sections += [build_table_section(table, f" ({figure.title})") for table in list_detail_tables(analysis)]
     if (table := build_measures_table(comparison)).rows:
-        sections.append(_build_section(table))
+        sections.append(build_table_section(table))
     return render_page(
         "How different are the languages?", sections, comparison.notes, describe_language_method(comparison)
     )
@@ -56,14 +55,3 @@ def _build_slug(analysis: LanguageAnalysis, taken: set[str]) -> str:
         unique, number = f"{slug}-{number}", number + 1
     taken.add(unique)
     return unique
-
-
-def _build_section(table: TextTable, of: str = "") -> ContrastSection:
-    return build_section(f"{table.title}{of}", [], table.heads, _build_rows(table))
-
-
-def _build_rows(table: TextTable) -> list[ContrastRow]:
-    return [
-        ContrastRow([format_label(cell, 120) for cell in row], [number in table.bold] * len(row))
-        for number, row in enumerate(table.rows)
-    ]

@@ -1,4 +1,4 @@
-"""Tables of texts with a title, for the terminal, HTML pages and LaTeX."""
+"""Tables of texts that are printed in the terminal, drawn on a page and written as LaTeX."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -27,14 +27,14 @@ class TextTable:
 
 
 def print_text_table(table: TextTable, console: Console, *, titled: bool = True) -> None:
-    """Print a table, by default below its title."""
+    """Print a table with its title, so that it fits the terminal."""
     if titled:
         console.print(Text(table.title, style="italic"))
     print_fitting_table(console, table.heads, table.rows, labels=table.labels, optional=table.optional, bold=table.bold)
 
 
 def format_latex_table(table: TextTable, caption: str) -> str:
-    r"""Return a table as LaTeX; the document needs `\usepackage{booktabs}`. Empty columns are left out."""
+    """Return a table as LaTeX without empty columns; the document needs the package booktabs."""
     return "\n".join(_format_lines(table, caption))
 
 
@@ -42,7 +42,7 @@ def _format_lines(table: TextTable, caption: str) -> Iterator[str]:
     shown = [at for at in range(len(table.heads)) if at < table.labels or any(row[at] for row in table.rows)]
     yield r"\begin{table}"
     yield r"\centering"
-    yield rf"\begin{{tabular}}{{l{'r' * (len(shown) - 1)}}}"
+    yield rf"\begin{{tabular}}{{{'l' * table.labels}{'r' * (len(shown) - table.labels)}}}"
     yield r"\toprule"
     yield _format_row([table.heads[at] for at in shown], bold=False)
     yield r"\midrule"
@@ -50,10 +50,14 @@ def _format_lines(table: TextTable, caption: str) -> Iterator[str]:
         yield _format_row([row[at] for at in shown], bold=number in table.bold)
     yield r"\bottomrule"
     yield r"\end{tabular}"
-    yield rf"\caption{{{escape_latex(caption)}}}"
+    yield rf"\caption{{{_escape(caption)}}}"
     yield r"\end{table}"
 
 
 def _format_row(cells: list[str], *, bold: bool) -> str:
-    escaped = [escape_latex(cell).replace("−", "$-$") for cell in cells]
+    escaped = [_escape(cell) for cell in cells]
     return " & ".join(rf"\textbf{{{cell}}}" if bold and cell else cell for cell in escaped) + r" \\"
+
+
+def _escape(text: str) -> str:
+    return escape_latex(text).replace("−", "$-$").replace("→", r"$\rightarrow$")

@@ -90,7 +90,8 @@ class Spending:
         Tokens that the server does not report are estimated.
         """
         self.tokens_in += model.tokens(prompt) if reply.tokens_in is None else reply.tokens_in
-        self.tokens_out += model.tokens(reply.text) if reply.tokens_out is None else reply.tokens_out
+        written = f"{reply.thinking}{reply.text}"
+        self.tokens_out += model.tokens(written) if reply.tokens_out is None else reply.tokens_out
         self.estimated |= reply.tokens_in is None or reply.tokens_out is None
         cost, limit = self.cost, self._options.max_cost
         if cost is not None and limit is not None and self._before + cost > limit:

@@ -450,6 +450,7 @@ def _build_tables(
                 "outcome": outcome,
                 "shares": list(answer.shares),
                 "reply": _format_shares(prompt.question, answer) if sampling.probabilities else reply.text,
+                "thinking": reply.thinking,
             }
         )
     scores = build_score_table(

@@ -49,6 +49,8 @@ def evaluate(
     split: bool = False,
     max_memory: Mapping[str, str] | None = None,
     chat_template: bool = False,
+    system_prompt: str | None = None,
+    thinking: str | None = None,
     concurrency: int = 16,
     per_minute: int | None = None,
     timeout: float = 300.0,
@@ -88,8 +90,12 @@ def evaluate(
     which is automatic if it does not fit on one device; `max_memory` limits its memory, for example `{"0": "10GiB",
     "cpu": "4GiB"}`. `chat_template` inserts every text into the model's chat template, which is a separate protocol.
 
+    Chat models: `system_prompt` is a text that is sent before every message, and `thinking` is `on` or `off`. A model
+    with one of them is a variant of the model: it has its own name, and its replies are stored separately. `chat` has
+    further options.
+
     Servers: up to `concurrency` requests are sent in parallel, and at most `per_minute` per minute; `timeout` is in
-    seconds. `chat` has the options of chat models. Before the first request, `tell` is called with the numbers of
+    seconds. Before the first request, `tell` is called with the numbers of
     requests and tokens.
 
     `watch` shows the progress. `so_far` is called after every batch with a function that computes interim values of

@@ -15,7 +15,7 @@ from tiltmeter.errors import DataError, UsageError
 from tiltmeter.files import reject_unwritable_folder, write_atomically
 from tiltmeter.measures.records import Record, from_dicts, to_dicts, to_frame
 from tiltmeter.printable_text import escape_unsafe
-from tiltmeter.runs.answer_table import ANSWERS_SCHEMA
+from tiltmeter.runs.answer_table import ANSWERS_SCHEMA, add_missing_columns
 from tiltmeter.runs.file_digests import describe_changed_files, list_changed_files
 from tiltmeter.runs.fixed_factors import read_fixed_factors
 from tiltmeter.runs.manifest import Manifest
@@ -163,7 +163,9 @@ class Result:
             records = from_dicts(validate_rows(read_json(folder / MEASURES)))
             validate_consistency(manifest, scores, records)
             items, answers, tokens = (
-                validate_table(name, read_table(folder / name), schema) if (folder / name).exists() else None
+                validate_table(name, add_missing_columns(read_table(folder / name), schema), schema)
+                if (folder / name).exists()
+                else None
                 for name, schema in ((ITEMS, SCHEMA), (ANSWERS, ANSWERS_SCHEMA), (TOKENS, TOKENS_SCHEMA))
             )
             changed = list_changed_files(manifest, folder)

@@ -1,0 +1,67 @@
+"""The output of `tiltmeter compare --before --after`: the answer, the table of results, and notes."""
+
+from collections import Counter
+from collections.abc import Iterator
+
+from rich.console import Console
+from rich.text import Text
+
+from tiltmeter.comparing.model_change import ChangeRow, ModelChange
+from tiltmeter.reports.change_tables import LEGEND, build_change_table, build_reduced_table
+from tiltmeter.reports.method_texts import describe_factors
+from tiltmeter.reports.text_table import print_text_table
+
+_PRINTED_ITEMS = 20  # number of flipped items that `--all` prints for each target
+
+
+def print_change(change: ModelChange, console: Console, *, everything: bool = False) -> None:
+    """Print the answer, the results, flipped items and notes; `everything` adds all results and texts of items."""
+    console.print(Text(change.sentence, style="bold"))
+    console.print()
+    print_text_table(build_change_table(change, everything=everything), console)
+    if hidden := len(change.rows) - len(build_change_table(change, everything=everything).rows):
+        console.print(Text(f"{hidden} other results without a significant change; --all prints them.", style="dim"))
+    for sentence in describe_flips(change):
+        console.print(Text(sentence))
+    for overlap in change.overlaps:
+        console.print(Text(overlap.sentence))
+    if change.without_overlap:
+        print_text_table(build_reduced_table(change), console)
+    if everything:
+        _print_flipped_items(change, console)
+    for note in change.notes:
+        console.print(Text(note))
+    console.print(Text(describe_change_method(change), style="dim"))
+
+
+def describe_flips(change: ModelChange) -> Iterator[str]:
+    """Yield a sentence for each target on the number of items that flipped, and in which direction."""
+    for row in change.select_rows("target"):
+        yield f"{row.name}: {_count_flips(row)}"
+
+
+def _count_flips(row: ChangeRow) -> str:
+    difference = row.difference
+    flips = difference.list_disagreements()
+    directions = difference.left.cell.compute_directions(difference.quantity, difference.items)
+    by_item = dict(zip(difference.items, directions, strict=True))
+    counts = Counter(gap * by_item[item] > 0 for item, gap in flips)
+    return (
+        f"{len(flips):,} of {difference.contrast.n:,} items changed sides, {counts[True]:,} towards and "
+        f"{counts[False]:,} away from the stereotype."
+    )
+
+
+def describe_change_method(change: ModelChange) -> str:
+    """Return sentences that explain the columns and how the change was tested."""
+    factors = describe_factors(row.difference.quantity for row in change.rows)
+    return (
+        f"Paired by item{factors}. {LEGEND} Quality margin: {change.quality_margin:g} (--quality-margin). "
+        "docs/how-to/before-and-after.md has the error rates."
+    )
+
+
+def _print_flipped_items(change: ModelChange, console: Console) -> None:
+    for entry in change.list_flipped_items(_PRINTED_ITEMS).to_dict("records"):
+        console.print(Text(f"{entry['item']}  {entry['direction']}  {entry['attributes']}"), soft_wrap=True)
+        console.print(Text(f"    {entry['texts']}"), soft_wrap=True)
