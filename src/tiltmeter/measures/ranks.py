@@ -28,7 +28,8 @@ def compute_average_ranks(values: Floats) -> Floats:
     >>> compute_average_ranks(np.array([0.3, 0.1, 0.3])).tolist()
     [2.5, 1.0, 2.5]
     """
-    return pd.Series(values).rank().to_numpy(dtype=np.float64)
+    ranks: Floats = np.asarray(pd.Series(values).rank(), dtype=np.float64)
+    return ranks
 
 
 def compute_comparison_level(groups: int, rankings: int = 1) -> float:
