@@ -95,12 +95,12 @@ def compute_vector(path: Path) -> None:
     model.close()
 
 
-def measure(folder: Path, name: str, model: str, limit: int, **options: Any) -> Path:
+def measure(folder: Path, name: str, model: str, limit: int | None, **options: Any) -> Path:
     """Measure a model on all benchmarks, unless the run exists, and return the folder of the run."""
     out = folder / name
     if not (out / "manifest.json").exists():
         began = time.monotonic()
-        tiltmeter.evaluate(model, list(ON), limit=limit, out=out, device="cpu", **options)
+        tiltmeter.evaluate(model, list(ON), limit=limit, out=out, dtype="float32", **options)
         print(f"{name}: {time.monotonic() - began:.0f} s", flush=True)
     return out
 
@@ -116,7 +116,7 @@ def main() -> None:
     """Make the variants, measure them, and print the comparisons in Markdown."""
     parser = argparse.ArgumentParser(prog="python -m perf.changed_models", description=__doc__)
     parser.add_argument("folder", type=Path, help="for the variants and the runs; existing ones are used again")
-    parser.add_argument("--limit", type=int, default=300, help="items of each part and language")
+    parser.add_argument("--limit", type=int, help="items of each part and language; the default is all")
     parser.add_argument("--chat-limit", type=int, default=60, help="the same for the chat model")
     parser.add_argument("--steps", type=int, default=90, help="of the training of the adapter")
     arguments = parser.parse_args()
