@@ -156,7 +156,7 @@ def _load_published(portions: Portions) -> References:
             "own reference results with --with FOLDER."
         )
     runs: list[tuple[str, Result]] = []
-    notes = []
+    notes: list[str] = []
     for published in sets:
         found, damaged = _read_cached_files(list_cached_files(published, portions), portions)
         runs += _name_runs(published.name, found)
