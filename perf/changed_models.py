@@ -62,14 +62,15 @@ def train_adapter(folder: Path, steps: int) -> None:
     adapted: Any = add_lora(model._load_module("causal"), rank=8).train()
     optimizer = torch.optim.AdamW([p for p in adapted.parameters() if p.requires_grad], lr=2e-4)
     rng = np.random.default_rng(1)
-    for _ in range(steps):
-        chosen = [texts[index] for index in rng.choice(len(texts), 16, replace=False)]
+    for step in range(steps):
+        chosen = [texts[index] for index in rng.choice(len(texts), 8, replace=False)]
         batch = tokenizer(chosen, return_tensors="pt", padding=True)
         labels = batch.input_ids.masked_fill(batch.attention_mask == 0, -100)
         loss = adapted(**batch, labels=labels).loss
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
+        print(f"step {step}: loss {float(loss.detach()):.2f}", flush=True)
     adapted.save_pretrained(folder / "cda")
     model.close()
 
