@@ -62,14 +62,15 @@ def train_adapter(folder: Path, steps: int) -> None:
     adapted: Any = add_lora(model._load_module("causal"), rank=8).train()
     optimizer = torch.optim.AdamW([p for p in adapted.parameters() if p.requires_grad], lr=2e-4)
     rng = np.random.default_rng(1)
-    for _ in range(steps):
-        chosen = [texts[index] for index in rng.choice(len(texts), 16, replace=False)]
+    for step in range(steps):
+        chosen = [texts[index] for index in rng.choice(len(texts), 8, replace=False)]
         batch = tokenizer(chosen, return_tensors="pt", padding=True)
         labels = batch.input_ids.masked_fill(batch.attention_mask == 0, -100)
         loss = adapted(**batch, labels=labels).loss
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
+        print(f"step {step}: loss {float(loss.detach()):.2f}", flush=True)
     adapted.save_pretrained(folder / "cda")
     model.close()
 
@@ -117,7 +118,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m perf.changed_models", description=__doc__)
     parser.add_argument("folder", type=Path, help="for the variants and the runs; existing ones are used again")
     parser.add_argument("--limit", type=int, help="items of each part and language; the default is all")
-    parser.add_argument("--chat-limit", type=int, default=60, help="the same for the chat model")
+    parser.add_argument("--chat-limit", type=int, default=60, help="the same for the chat model; 0 leaves it out")
     parser.add_argument("--steps", type=int, default=90, help="of the training of the adapter")
     arguments = parser.parse_args()
     folder: Path = arguments.folder
@@ -128,34 +129,26 @@ def main() -> None:
     if not vector.exists():
         compute_vector(vector)
     before = measure(folder, "before", BASE, arguments.limit)
-    chat: dict[str, Any] = {"chat": ChatOptions(), "protocol": "choice-probabilities"}
-    chat_before = measure(folder, "chat-before", f"chat:{BASE}", arguments.chat_limit, **chat)
-    variants = {
-        "Counterfactual data augmentation": (
-            before,
-            measure(folder, "lora", f"{BASE}+{folder / 'cda'}", arguments.limit),
-        ),
-        "Steering vector": (before, measure(folder, "steered", f"{BASE}+{vector}", arguments.limit)),
-        "System prompt": (
-            chat_before,
-            measure(
-                folder,
-                "chat-system",
-                f"chat:{BASE}",
-                arguments.chat_limit,
-                system_prompt=SYSTEM_PROMPT,
-                **chat,
-            ),
-        ),
-    }
     content = {}
-    for title, (base, after) in variants.items():
-        targets = TARGETS if "chat" not in base.name else ("stereoset:en[bias_type=gender]", "gest:en")
-        tuned = folder / "tuned.txt" if title.startswith("Counterfactual") else None
-        change = tiltmeter.assess_change(base, after, targets=targets, tuned_on=tuned)
-        content[title] = change.to_dict()
-        print(describe(title, change), end="\n\n", flush=True)
+    variants = {"Counterfactual data augmentation": ("lora", folder / "cda"), "Steering vector": ("steered", vector)}
+    for title, (name, path) in variants.items():
+        after = measure(folder, name, f"{BASE}+{path}", arguments.limit)
+        tuned = folder / "tuned.txt" if name == "lora" else None
+        content[title] = report(title, tiltmeter.assess_change(before, after, targets=TARGETS, tuned_on=tuned))
+    if arguments.chat_limit:
+        options: dict[str, Any] = {"chat": ChatOptions(), "protocol": "choice-probabilities"}
+        sides = [
+            measure(folder, name, f"chat:{BASE}", arguments.chat_limit, system_prompt=prompt, **options)
+            for name, prompt in (("chat-before", None), ("chat-system", SYSTEM_PROMPT))
+        ]
+        content["System prompt"] = report("System prompt", tiltmeter.assess_change(*sides, targets=TARGETS))
     (folder / "changes.json").write_text(json.dumps(content, default=str), encoding="utf-8")
+
+
+def report(title: str, change: ModelChange) -> dict[str, Any]:
+    """Print a comparison in Markdown, and return it as a dictionary."""
+    print(describe(title, change), end="\n\n", flush=True)
+    return change.to_dict()
 
 
 if __name__ == "__main__":

@@ -299,7 +299,7 @@ def assess_change(
     >>> import tiltmeter
     >>> change = tiltmeter.assess_change("runs/bert", "runs/roberta")
     >>> change.verdict, change.rows[0].outcome
-    ('made worse', 'farther')
+    ('helped', 'closer')
     """
     sides = [_list_runs([side] if isinstance(side, str | Path | Result) else side) for side in (before, after)]
     for side, name in zip(sides, ("before", "after"), strict=True):
