@@ -5,12 +5,9 @@ from typing import Annotated, Any
 
 import typer
 
-from tiltmeter.cli.change_output import assess_change, print_change_files, reject_options
-from tiltmeter.cli.compare_output import show_groups, show_languages, show_pairs, show_references, show_sizes
+from tiltmeter.cli.compare_kinds import DEFAULT_ITEMS, compare_and_show, find_kind, reject_other_options
 from tiltmeter.cli.output import parse_choice
 from tiltmeter.errors import UsageError
-
-_DEFAULT_ITEMS = 200
 
 
 def compare(
@@ -160,7 +157,7 @@ def compare(
     ] = None,
     items: Annotated[
         int, typer.Option(min=0, help="The number of items on the page of --html; 0 for all.")
-    ] = _DEFAULT_ITEMS,
+    ] = DEFAULT_ITEMS,
     everything: Annotated[
         bool,
         typer.Option(
@@ -206,77 +203,43 @@ def compare(
     `tiltmeter compare --before runs/bert --after runs/tuned --target "stereoset.SS[bias_type=gender]"`: did it help?
     """
 
-    from tiltmeter import api
     from tiltmeter.comparing.comparability import ACROSS
     from tiltmeter.comparing.comparison import BY
     from tiltmeter.files import reject_unwritable_file, reject_unwritable_folder
 
-    if figures is not None and not (size or languages or reference or before):
-        raise UsageError(
-            "--figures needs --size, --languages, --with or --before; add one of them, or use `tiltmeter report` for "
-            "figures of single runs."
-        )
-    if latex is not None and not (languages or reference or before):
-        raise UsageError(
-            "--latex needs --languages, --with or --before; add one of them, or use `tiltmeter show RUN… --latex` for "
-            "several runs."
-        )
+    given: dict[str, Any] = {
+        "by": parse_choice(by, BY, "--by"),
+        "baseline": baseline,
+        "measure": measure,
+        "group": group,
+        "size": size,
+        "languages": languages,
+        "over": over,
+        "with": reference,
+        "before": before,
+        "after": after,
+        "target": target,
+        "quality-margin": quality_margin,
+        "tuned-on": tuned_on,
+        "attributes": attributes,
+        "where": _parse_filters(where or []),
+        "across": [name for text in across or [] if (name := parse_choice(text, ACROSS, "--across"))],
+        "family": family if family != "portion" else None,
+        "fixed": fixed,
+        "html": html,
+        "figures": figures,
+        "latex": latex,
+        "items": None if items == DEFAULT_ITEMS else items,
+        "all": everything,
+        "json": as_json,
+    }
+    kind = find_kind(given)
+    reject_other_options(given, kind)
     for path in filter(None, (html, latex)):
         reject_unwritable_file(path)
     if figures is not None:
         reject_unwritable_folder(figures)
-    allowed = [name for text in across or [] if (name := parse_choice(text, ACROSS, "--across"))]
-    aims: dict[str, Any] = {"target": target, "quality-margin": quality_margin, "tuned-on": tuned_on}
-    if before or after:
-        others: dict[str, Any] = {"by": by, "baseline": baseline, "measure": measure, "group": group, "size": size}
-        others |= {
-            "with": reference,
-            "over": over,
-            "languages": languages,
-            "attributes": attributes,
-            "where": where,
-            "family": family != "portion",
-        }
-        reject_options(others, "cannot be combined with --before and --after; leave it out")
-        if runs:
-            raise UsageError(f"{runs[0]} is given without --before or --after; write one of the two before it.")
-        change = assess_change(before or [], after or [], **aims, across=allowed, fixed=fixed)
-        print_change_files(change, as_json, everything, html, figures, latex, items)
-        return
-    reject_options(aims, "needs --before and --after; add both, or leave it out")
-    if not runs:
-        raise UsageError("No runs are given; name the runs to compare, or use --before RUN and --after RUN.")
-    chosen_by = parse_choice(by, BY, "--by")
-    options: Any = {
-        "baseline": baseline,
-        "measures": measure or (),
-        "where": _parse_filters(where or []),
-        "across": allowed,
-        "attributes": attributes,
-        "family": family,
-        "fixed": fixed,
-        "over": parse_choice(over, api.OVER, "--over"),
-    }
-    if (group is not None or size or languages or reference) and items != _DEFAULT_ITEMS:
-        raise UsageError("--items cannot be combined with --group, --size, --languages or --with; leave --items out.")
-    if (group is not None or size) and everything and not languages:
-        raise UsageError("--all cannot be combined with --group or --size; leave --all out.")
-    if group is not None and size:
-        raise UsageError("--size cannot be combined with --group; leave out one of them.")
-    if reference is not None:
-        found = api.compare(
-            runs, by=chosen_by, group=group, size=size, languages=languages, reference=reference, **options
-        )
-        show_references(found, as_json, everything, html, figures, latex)
-    elif languages:
-        comparison = api.compare(runs, by=chosen_by, group=group, size=size, languages=True, **options)
-        show_languages(comparison, as_json, everything, html, figures, latex)
-    elif group is not None:
-        show_groups(api.compare(runs, by=chosen_by, group=group, **options), as_json, html)
-    elif size:
-        show_sizes(api.compare(runs, by=chosen_by, size=True, **options), as_json, html, figures)
-    else:
-        show_pairs(api.compare(runs, by=chosen_by, **options), as_json, html, items, everything)
+    compare_and_show(runs or [], kind, given)
 
 
 def _parse_filters(texts: list[str]) -> dict[str, str]:

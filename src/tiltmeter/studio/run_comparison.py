@@ -109,12 +109,12 @@ def _compare_runs(request: ComparisonRequest) -> ComparedRuns:
 
 
 def _compare_languages(request: ComparisonRequest) -> ComparedRuns:
-    from tiltmeter.api import compare
+    from tiltmeter.api import compare_languages
     from tiltmeter.reports.language_page import render_language_page
 
     results = {name: Result.load(folder) for name, folder in request.runs}
     try:
-        comparison = compare(results, languages=True, across=request.across)
+        comparison = compare_languages(results, across=request.across)
     except TiltmeterError as error:
         return ComparedRuns("", str(error), [])
     return ComparedRuns(render_language_page(comparison), "", [])
