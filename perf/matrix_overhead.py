@@ -47,7 +47,7 @@ matrix = make_matrix(read_plan(Path(sys.argv[1])), Path(sys.argv[2]))
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--limit", type=int, default=60, help="items of each part and language")
+    parser.add_argument("--limit", type=int, default=60, help="the number of items of each part and language")
     parser.add_argument("--width", type=int, default=384)
     parser.add_argument("--layers", type=int, default=6)
     parser.add_argument("--on", default="starter")

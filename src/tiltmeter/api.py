@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from altair import TopLevelMixin
 
 Run = Path | str | Result
-# What a comparison of languages is repeated over.
+# The property for whose values a comparison of languages is repeated.
 Over = Literal["protocols"]
 OVER: tuple[Over, ...] = get_args(Over)
 
@@ -183,13 +183,13 @@ def compare(
 
     With `group`, groups of models or languages are compared instead; `group` is an attribute that defines the groups,
     such as `instruct` or `script=Latin,Greek`. With `size`, the function estimates how each measure changes with model
-    size within a model family. With `languages`, languages are compared over all models of the runs, for these models
-    and for models like these; `group` is then the only attribute by which models or languages are grouped, and
-    `over="protocols"` repeats the analysis for each protocol. `attributes` is a TOML file with attributes of models;
-    the default is the file `plan.toml` in the folder of the runs or in a folder above. `family` says which tests are
-    corrected together: the tests of a measure in one part and language (`portion`), or all tests of the comparison
-    (`run`). `fixed` are factors over which the results do not generalise, for example `["words"]`; the default are the
-    factors that are fixed in all runs.
+    size within a model family. With `languages`, languages are compared over all models of the runs, with one result
+    for these models and one that generalises to similar models; `group` is then the only attribute by which models or
+    languages are grouped, and `over="protocols"` repeats the analysis for each protocol. `attributes` is a TOML file
+    with attributes of models; the default is the file `plan.toml` in the folder of the runs or in a folder above.
+    `family` says which tests are corrected together: the tests of a measure in one part and language (`portion`), or
+    all tests of the comparison (`run`). `fixed` are factors over which the results do not generalise,
+    for example `["words"]`; the default are the factors that are fixed in all runs.
 
     With `reference`, each run is compared with reference results: "published" for published results (after `tiltmeter
     reference fetch`), or the path of a reference file or of a folder with reference files or runs.

@@ -30,7 +30,7 @@ def format_title(analysis: LanguageAnalysis) -> str:
 
 
 def build_means_table(analysis: LanguageAnalysis) -> TextTable:
-    """Return the table of language means, for these models and for models like these."""
+    """Return the table of language means, for the models of the runs and for similar models ("models like these")."""
     like = {mean.language: mean for mean in analysis.like.means}
     rows = [
         [
