@@ -82,7 +82,7 @@ def measure(folder: Path, matrix: RunMatrix, repeats: int) -> dict[str, Any]:
         "overheads": overheads,
         "overhead": statistics.median(time for time, _ in overheads),
         "overhead in processor time": statistics.median(processor for _, processor in overheads),
-        "two jobs beside one": round(statistics.median(scaling), 2),
+        "speed of two jobs divided by one": round(statistics.median(scaling), 2),
     }
 
 

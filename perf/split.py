@@ -70,7 +70,7 @@ def _answers(model: CheckpointModel, kind: Kind, questions: list[Question]) -> d
 
 def main() -> None:
     """Measure, print, and write the record."""
-    command = parser("A model forced to split, beside the whole model.")
+    command = parser("A model that is split over devices, compared with the whole model.")
     command.add_argument(
         "--max-memory",
         default=None,
