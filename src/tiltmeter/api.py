@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from altair import TopLevelMixin
 
 Run = Path | str | Result
-# What a comparison of languages is repeated over.
+# The property for whose values a comparison of languages is repeated.
 Over = Literal["protocols"]
 OVER: tuple[Over, ...] = get_args(Over)
 
@@ -168,7 +168,7 @@ def compare_languages(
     attributes: Path | str | None = None,
     fixed: Sequence[str] | None = None,
 ) -> LanguageComparison:
-    """Compare languages over all models of the runs, for these models and for models like these.
+    """Compare languages over all models of the runs, for these models and, as a sample, for similar models.
 
     `group` is the only attribute by which models or languages are grouped; the default is every attribute that is
     known. `over="protocols"` repeats the analysis for each protocol. The other parameters are those of

@@ -47,14 +47,15 @@ def compare(
         bool,
         typer.Option(
             "--languages",
-            help="Compare languages over all models, for these models and for models like these; --group selects an "
+            help="Compare languages over all models, for these models and for similar models; --group selects an "
             "attribute of models or languages.",
         ),
     ] = False,
     over: Annotated[
         str | None,
         typer.Option(
-            metavar="NAME", help="With --languages: repeat the analysis for each of the `protocols` of the runs."
+            metavar="NAME",
+            help="With --languages: repeat the analysis for each value of a property; the only choice is `protocols`.",
         ),
     ] = None,
     reference: Annotated[
@@ -134,7 +135,9 @@ def compare(
     fixed: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="FACTOR", help="Do not generalise over this factor, such as `words` or `targets`; repeat for more."
+            metavar="FACTOR",
+            help="Do not generalise over this factor, such as `words`: results then concern only the words in the "
+            "data. Repeat for more.",
         ),
     ] = None,
     html: Annotated[

@@ -125,8 +125,9 @@ _DEFINITIONS = (
         get_model=_infer_hub_name,
     ),
     _Definition(
-        # The ids of the candidates are those of `stereoset:en`, and the scores of BERT and GPT-2 that both publications
-        # released are equal on all intrasentence candidates, except three.
+        # These predictions are scored on the items of `stereoset:en` (Öztürk et al.), whose candidates have the same
+        # ids. As a check: Nadeem et al. and Öztürk et al. released scores of BERT and GPT-2, and their scores of all
+        # intrasentence candidates except three are equal.
         name="stereoset-original",
         description="StereoSet in English (Nadeem et al. 2021)",
         repository="moinnadeem/StereoSet",
