@@ -54,8 +54,8 @@ def assess_change(
     runs = [*before, *after]
     cells = build_all_cells(runs)
     names = [{name for name, _ in side} for side in (before, after)]
-    ours, theirs = ([cell for cell in cells if cell.run in side] for side in names)
-    places, notes = pair_cells(ours, theirs, across)
+    cells_before, cells_after = ([cell for cell in cells if cell.run in side] for side in names)
+    places, notes = pair_cells(cells_before, cells_after, across)
     meter = ChangeMeter(runs, across)
     aimed = measure_targets(meter, targets, places)
     rows = build_rows(aimed, *measure_others(meter, places, aimed), quality_margin)
@@ -91,7 +91,7 @@ def _measure_without_overlap(
     overlaps: Sequence[TuningOverlap],
     quality_margin: float,
 ) -> list[ChangeRow]:
-    """Return the rows of the targets without the items that are similar to tuning texts; empty if there are none."""
+    """Return the rows of the targets without the items that are similar to tuning texts; empty if no item is."""
     similar = {(overlap.benchmark, overlap.language): overlap.items for overlap in overlaps if overlap.items}
     if not similar:
         return []
@@ -112,7 +112,7 @@ def _drop_items(place: Place, similar: Mapping[tuple[str, str], frozenset[str]])
 
 
 def _select_other_items(cell: Cell, dropped: frozenset[str]) -> Cell:
-    """Return the scores of a model (a cell) without these items."""
+    """Return the cell without these items."""
     kept = ~cell.scores.index.get_level_values("item").isin(dropped)
     return replace(cell, scores=cell.scores[kept], attributes=cell.attributes[kept])
 
@@ -125,5 +125,5 @@ def _list_notes(runs: NamedRuns, places: Sequence[Place], rows: Sequence[ChangeR
     notes += dict.fromkeys(note for _, result in runs for note in list_sample_notes(result.manifest.data))
     notes += filter(None, [describe_fixed_factors(list_common_fixed_factors(runs))])
     if controls := list(dict.fromkeys(place.first.before.benchmark for place in places if is_control(place))):
-        notes.append(f"Not compared: {', '.join(controls)}, because a preference in a control data set is no bias.")
+        notes.append(f"Not compared: {', '.join(controls)}, because a preference in a control data set is not a bias.")
     return notes

@@ -11,7 +11,7 @@ from tiltmeter.measures.records import OVERALL, get_base_protocol
 
 @dataclass(frozen=True, slots=True)
 class CellPair:
-    """The scores of a model on one part of a benchmark in one language, before and after the change."""
+    """The scores of a model on one part of a benchmark in one language (a cell), before and after the change."""
 
     before: Cell
     after: Cell
@@ -19,7 +19,7 @@ class CellPair:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """All pairs of results on one benchmark, in one language, by one protocol.
+    """The pairs of results on one benchmark, in one language, by one protocol.
 
     `parts` are the single parts, and `pooled` is the pair over all parts, if the measures pool them.
     """
@@ -37,8 +37,8 @@ def pair_cells(
     before: Sequence[Cell], after: Sequence[Cell], across: Sequence[Across]
 ) -> tuple[list[Place], list[str]]:
     """Return the places with results before and after the change, and notes on the results that have no counterpart."""
-    ours, theirs = _index_cells(after, "after"), _index_cells(before, "before")
-    shared = [key for key in theirs if key in ours]
+    cells_before, cells_after = _index_cells(before, "before"), _index_cells(after, "after")
+    shared = [key for key in cells_before if key in cells_after]
     if not shared:
         listed = [shorten_names(list(dict.fromkeys(c.location for c in cells)), 6) for cells in (before, after)]
         raise UsageError(
@@ -46,7 +46,7 @@ def pair_cells(
             f"{listed[0] or 'none'}; after, {listed[1] or 'none'}. Measure both models on the same data by the same "
             "protocol."
         )
-    pairs = [(key, CellPair(theirs[key], ours[key])) for key in shared]
+    pairs = [(key, CellPair(cells_before[key], cells_after[key])) for key in shared]
     allowed = [(key, pair) for key, pair in pairs if not _list_obstacles(pair, across)]
     if not allowed:
         raise UsageError(explain_incomparable(pairs[0][1].before, pairs[0][1].after, across))
@@ -61,7 +61,7 @@ def pair_cells(
 
 
 def _index_cells(cells: Sequence[Cell], side: str) -> dict[tuple[str, ...], Cell]:
-    """Return a mapping from (benchmark, part, language, protocol) to the cell; raise an error if there are two."""
+    """Return a mapping from (benchmark, part, language, protocol) to the cell; raise an error for two cells of a key."""
     indexed: dict[tuple[str, ...], Cell] = {}
     for cell in cells:
         other = indexed.setdefault(_get_key(cell), cell)

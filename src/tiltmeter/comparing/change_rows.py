@@ -1,4 +1,4 @@
-"""The changes of all results: those of the target, of quality, and of everything elsewhere."""
+"""The changes of all results: of the targets, of quality, and of all other results on bias ("elsewhere")."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -42,10 +42,7 @@ class MeasuredChange:
     def mixes_items_with(self, target: "MeasuredChange") -> bool:
         """Return whether this result contains items of a target together with other items, in the same measure."""
         ours, theirs = self.difference, target.difference
-        if (ours.subject, ours.quantity.name) != (
-            theirs.subject,
-            theirs.quantity.name,
-        ):
+        if (ours.subject, ours.quantity.name) != (theirs.subject, theirs.quantity.name):
             return False
         targeted = ours.items.isin(theirs.items)
         return bool(targeted.any() and not targeted.all())
@@ -75,7 +72,7 @@ class ChangeMeter:
 
 
 def select_judged_changes(changes: Sequence[MeasuredChange]) -> list[MeasuredChange]:
-    """Return the change over the pooled parts, or those of the single parts if the pooled one is not reliable."""
+    """Return, for each measure, the change over the pooled parts; if it is not reliable, those of the single parts."""
     kept = []
     for name in dict.fromkeys(change.difference.quantity.name for change in changes):
         of_measure = [change for change in changes if change.difference.quantity.name == name]
@@ -87,18 +84,22 @@ def select_judged_changes(changes: Sequence[MeasuredChange]) -> list[MeasuredCha
 
 
 def measure_targets(meter: ChangeMeter, targets: Sequence[Selection], places: Sequence[Place]) -> list[MeasuredChange]:
-    """Return the changes of the targets; without targets, of the primary measure of each place that is no control."""
+    """Return the changes of the targets; without targets, of the primary measures of all places except controls."""
     names = dict.fromkeys(place.first.before.benchmark for place in places if not is_control(place))
     found: dict[tuple[object, ...], MeasuredChange] = {}
     for target in targets or [Selection(text=name, benchmark=name) for name in names]:
         changes = _measure_target(meter, target, places)
         if targets and not changes:
             raise UsageError(
-                f"{target.subject} matches no measure of bias that both sides have; name a measure, as in stereoset.SS."
+                f"{target.subject} matches no measure of bias that exists before and after the change; name a measure, "
+                "as in stereoset.SS."
             )
         found |= {change.key: change for change in changes}
     if not found:
-        raise UsageError("The runs before and after the change have no measure of bias in common, or only controls.")
+        raise UsageError(
+            "The runs before and after the change have no measure of bias in common, apart from control data sets; "
+            "measure both models on the same benchmark, such as stereoset."
+        )
     return list(found.values())
 
 
@@ -123,8 +124,8 @@ def measure_others(
 ) -> tuple[list[MeasuredChange], list[MeasuredChange]]:
     """Return the changes of bias elsewhere, and those of quality.
 
-    Elsewhere are the primary measures of all benchmarks and languages, over all parts, in each part, and for each bias
-    type. Results that mix targeted and other items are left out.
+    The bias elsewhere is measured by the primary measures of all benchmarks and languages, over all parts, in each
+    part, and for each bias type. Targets, and results that mix targeted and other items, are left out.
     """
     biases: dict[tuple[object, ...], MeasuredChange] = {}
     qualities: dict[tuple[object, ...], MeasuredChange] = {}
@@ -147,7 +148,7 @@ def measure_others(
 
 
 def measures_quality(quantity: Quantity) -> bool:
-    """Return whether a measure is about quality, such as LMS and accuracy: the maximum is best, whatever the bias."""
+    """Return whether a measure is about quality, such as LMS and accuracy: its maximum is best, and it is not a bias."""
     return bool(quantity.measure.higher_is_better) and not quantity.measure.is_about_bias
 
 

@@ -20,7 +20,7 @@ from tiltmeter.reports.text_table import format_latex_table
 
 
 def render_change_page(change: ModelChange, *, items: int | None = 200) -> str:
-    """Return the HTML page; it lists at most `items` flipped items of each target, or all if `items` is None."""
+    """Return the HTML page with at most `items` flipped items for each target, or with all if `items` is None."""
     table, figure = build_change_table(change), build_change_figure(change)
     results = build_section(table.title, [], table.heads, list_table_rows(table))
     sections = [

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from tiltmeter.comparing.reference_position import Position, ReferenceComparison
-from tiltmeter.reports.contrast_page import ContrastRow, ContrastSection, build_section, render_page, render_svg
+from tiltmeter.reports.contrast_page import ContrastSection, build_section, list_table_rows, render_page, render_svg
 from tiltmeter.reports.display_text import format_label
 from tiltmeter.reports.figures import Figure
 from tiltmeter.reports.figures.reference_map import build_reference_map
@@ -30,7 +30,12 @@ def render_reference_page(comparison: ReferenceComparison) -> str:
     sections += [
         _build_position_section(position, [describe_position(position), *list_details(position)]) for position in others
     ]
-    return render_page("Where does the model stand?", sections, comparison.notes, describe_reference_method(comparison))
+    return render_page(
+        "How does the model compare with reference models?",
+        sections,
+        comparison.notes,
+        describe_reference_method(comparison),
+    )
 
 
 def build_reference_figures(comparison: ReferenceComparison) -> list[tuple[str, Figure]]:
@@ -62,11 +67,7 @@ def _build_position_section(position: Position, sentences: Iterable[str]) -> Con
     if not position.standings:
         return build_section(format_position_title(position), sentences, (), ())
     table = build_position_table(position)
-    rows = [
-        ContrastRow([format_label(cell, 120) for cell in row], [number in table.bold] * len(row))
-        for number, row in enumerate(table.rows)
-    ]
-    section = build_section(table.title, sentences, table.heads, rows)
+    section = build_section(table.title, sentences, table.heads, list_table_rows(table))
     figure = _build_figure(position, _build_slug(position))
     return replace(section, figure=render_svg(figure), caption=figure.caption)
 

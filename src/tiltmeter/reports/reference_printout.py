@@ -16,7 +16,7 @@ from tiltmeter.reports.text_table import print_text_table
 
 
 def print_references(comparison: ReferenceComparison, console: Console, *, everything: bool = False) -> None:
-    """Print the answers, and a table for each position that they are about; all positions if `everything` is true."""
+    """Print the answers, and the tables of their positions; with `everything`, the tables of all positions."""
     for answer in list_answers(comparison):
         console.print(Text(answer, style="bold"))
     console.print()
