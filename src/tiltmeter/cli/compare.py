@@ -1,12 +1,19 @@
 """`tiltmeter compare`: compare runs item by item."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from tiltmeter.cli.change_output import assess_change, print_change_files, reject_options
-from tiltmeter.cli.compare_output import show_groups, show_languages, show_pairs, show_references, show_sizes
+from tiltmeter.cli.compare_output import (
+    show_change,
+    show_groups,
+    show_languages,
+    show_pairs,
+    show_references,
+    show_sizes,
+)
 from tiltmeter.cli.output import parse_choice
 from tiltmeter.errors import UsageError
 
@@ -228,10 +235,14 @@ def compare(
     if figures is not None:
         reject_unwritable_folder(figures)
     allowed = [name for text in across or [] if (name := parse_choice(text, ACROSS, "--across"))]
-    aims: dict[str, Any] = {"target": target, "quality-margin": quality_margin, "tuned-on": tuned_on}
+    change_options = {"target": target, "quality-margin": quality_margin, "tuned-on": tuned_on}
     if before or after:
-        others: dict[str, Any] = {"by": by, "baseline": baseline, "measure": measure, "group": group, "size": size}
-        others |= {
+        other_options = {
+            "by": by,
+            "baseline": baseline,
+            "measure": measure,
+            "group": group,
+            "size": size,
             "with": reference,
             "over": over,
             "languages": languages,
@@ -239,13 +250,19 @@ def compare(
             "where": where,
             "family": family != "portion",
         }
-        reject_options(others, "cannot be combined with --before and --after; leave it out")
+        _reject_options(other_options, "cannot be combined with --before and --after; leave it out")
         if runs:
             raise UsageError(f"{runs[0]} is given without --before or --after; write one of these options before it.")
-        change = assess_change(before or [], after or [], **aims, across=allowed, fixed=fixed)
-        print_change_files(change, as_json, everything, html, figures, latex, items)
+        for name, given, other in (("before", before, "after"), ("after", after, "before")):
+            if not given:
+                raise UsageError(f"--{other} needs --{name}; add --{name} RUN.")
+        margin: Any = {} if quality_margin is None else {"quality_margin": quality_margin}
+        change = api.assess_change(
+            before or [], after or [], targets=target or (), tuned_on=tuned_on, across=allowed, fixed=fixed, **margin
+        )
+        show_change(change, as_json, everything, html, figures, latex, items)
         return
-    reject_options(aims, "needs --before and --after; add both, or leave it out")
+    _reject_options(change_options, "needs --before and --after; add both, or leave it out")
     if not runs:
         raise UsageError("No runs are given; name the runs to compare, or use --before RUN and --after RUN.")
     chosen_by = parse_choice(by, BY, "--by")
@@ -279,6 +296,13 @@ def compare(
         show_sizes(api.compare(runs, by=chosen_by, size=True, **options), as_json, html, figures)
     else:
         show_pairs(api.compare(runs, by=chosen_by, **options), as_json, html, items, everything)
+
+
+def _reject_options(given: Mapping[str, Any], reason: str) -> None:
+    """Raise an error for the first option that is given; `reason` is the end of the message, with the remedy."""
+    for name, value in given.items():
+        if value or (value == 0 and value is not False):
+            raise UsageError(f"--{name} {reason}.")
 
 
 def _parse_filters(texts: list[str]) -> dict[str, str]:

@@ -11,6 +11,7 @@ from tiltmeter.printable_text import create_plain_console, format_json
 if TYPE_CHECKING:
     from tiltmeter.comparing.group_difference import GroupComparison
     from tiltmeter.comparing.language_comparison import LanguageComparison
+    from tiltmeter.comparing.model_change import ModelChange
     from tiltmeter.comparing.paired_difference import Comparison
     from tiltmeter.comparing.reference_position import ReferenceComparison
     from tiltmeter.comparing.size_slopes import SizeComparison
@@ -28,7 +29,7 @@ def show_pairs(comparison: "Comparison", as_json: bool, html: Path | None, items
     if html is not None:
         from tiltmeter.reports.comparison_page import render_comparison_page
 
-        write_page(html, render_comparison_page(comparison, items=items or None, everything=everything))
+        _write_page(html, render_comparison_page(comparison, items=items or None, everything=everything))
 
 
 def show_groups(comparison: "GroupComparison", as_json: bool, html: Path | None) -> None:
@@ -43,7 +44,7 @@ def show_groups(comparison: "GroupComparison", as_json: bool, html: Path | None)
     if html is not None:
         from tiltmeter.reports.contrast_page import render_group_page
 
-        write_page(html, render_group_page(comparison))
+        _write_page(html, render_group_page(comparison))
 
 
 def show_sizes(comparison: "SizeComparison", as_json: bool, html: Path | None, figures: Path | None) -> None:
@@ -58,12 +59,12 @@ def show_sizes(comparison: "SizeComparison", as_json: bool, html: Path | None, f
     if html is not None:
         from tiltmeter.reports.contrast_page import render_size_page
 
-        write_page(html, render_size_page(comparison))
+        _write_page(html, render_size_page(comparison))
     if figures is not None:
         from tiltmeter.reports.contrast_page import build_size_figures
         from tiltmeter.reports.figure_files import save_figures
 
-        report_figures(save_figures(build_size_figures(comparison), figures), figures)
+        _report_figures(save_figures(build_size_figures(comparison), figures), figures)
 
 
 def show_languages(
@@ -85,11 +86,11 @@ def show_languages(
     else:
         print_languages(comparison, create_plain_console(), everything=everything)
     if html is not None:
-        write_page(html, render_language_page(comparison))
+        _write_page(html, render_language_page(comparison))
     if latex is not None:
-        write_page(latex, format_language_latex(comparison))
+        _write_page(latex, format_language_latex(comparison))
     if figures is not None:
-        report_figures(save_figures(build_language_figures(comparison), figures), figures)
+        _report_figures(save_figures(build_language_figures(comparison), figures), figures)
 
 
 def show_references(
@@ -114,14 +115,44 @@ def show_references(
     else:
         print_references(comparison, create_plain_console(), everything=everything)
     if html is not None:
-        write_page(html, render_reference_page(comparison))
+        _write_page(html, render_reference_page(comparison))
     if latex is not None:
-        write_page(latex, format_reference_latex(comparison))
+        _write_page(latex, format_reference_latex(comparison))
     if figures is not None:
-        report_figures(save_figures(build_reference_figures(comparison), figures), figures)
+        _report_figures(save_figures(build_reference_figures(comparison), figures), figures)
 
 
-def write_page(path: Path, text: str) -> None:
+def show_change(
+    change: "ModelChange",
+    as_json: bool,
+    everything: bool,
+    html: Path | None,
+    figures: Path | None,
+    latex: Path | None,
+    items: int,
+) -> None:
+    """Print a comparison before and after a change, and write the page, the figure and the LaTeX table."""
+    from tiltmeter.reports.change_printout import print_change
+
+    if as_json:
+        typer.echo(format_json(change.to_dict()))
+    else:
+        print_change(change, create_plain_console(), everything=everything)
+    if html is None and latex is None and figures is None:
+        return
+    # Imported here, because packages for figures take a second to load.
+    from tiltmeter.reports.change_page import build_change_figure, format_change_latex, render_change_page
+    from tiltmeter.reports.figure_files import save_figures
+
+    if html is not None:
+        _write_page(html, render_change_page(change, items=items or None))
+    if latex is not None:
+        _write_page(latex, format_change_latex(change))
+    if figures is not None:
+        _report_figures(save_figures([("change", build_change_figure(change))], figures), figures)
+
+
+def _write_page(path: Path, text: str) -> None:
     """Write a file, and print its path to standard error."""
     from tiltmeter.files import write_text
 
@@ -129,6 +160,6 @@ def write_page(path: Path, text: str) -> None:
     typer.echo(f"Written to {path}", err=True)
 
 
-def report_figures(written: Sequence[Path], folder: Path) -> None:
+def _report_figures(written: Sequence[Path], folder: Path) -> None:
     """Print the number of figure files and their folder to standard error."""
     typer.echo(f"{len(written)} figure files written to {folder}", err=True)

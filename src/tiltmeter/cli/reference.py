@@ -57,8 +57,8 @@ def fetch(
 ) -> None:
     """Download published predictions and translations, score them, and store the scores in the cache.
 
-    Only ids and scores are stored, no texts. Results that cannot be downloaded are printed and left out; run the command
-    again to fetch only these.
+    Only ids and scores are stored, no texts. Results that cannot be downloaded are printed and left out. If you run the
+    command again, only these are downloaded.
 
     **Examples**
 

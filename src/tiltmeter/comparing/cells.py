@@ -26,6 +26,9 @@ from tiltmeter.runs.result import Result
 # The name of the attribute that contains the translation of an item by the measured system.
 ITEM_TRANSLATION = "translation"
 
+# Pairs of the name of a run and its result.
+NamedRuns = Sequence[tuple[str, Result]]
+
 _SCORE_COLUMNS = {*KEY_COLUMNS, "item", "candidate", "role", "score"}
 
 

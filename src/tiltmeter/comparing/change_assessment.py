@@ -9,12 +9,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from tiltmeter.comparing.cell_selection import Selection
-from tiltmeter.comparing.cells import Cell, build_all_cells, list_common_fixed_factors
+from tiltmeter.comparing.cells import Cell, NamedRuns, build_all_cells, list_common_fixed_factors
 from tiltmeter.comparing.change_pairs import CellPair, Place, pair_cells
 from tiltmeter.comparing.change_rows import (
     ChangeMeter,
     MeasuredChange,
-    NamedRuns,
     build_rows,
     correct_rows,
     is_control,

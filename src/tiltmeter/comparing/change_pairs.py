@@ -61,7 +61,7 @@ def pair_cells(
 
 
 def _index_cells(cells: Sequence[Cell], side: str) -> dict[tuple[str, ...], Cell]:
-    """Return a mapping from (benchmark, part, language, protocol) to the cell; raise an error for two cells of a key."""
+    """Return a mapping from (benchmark, part, language, protocol) to the cell; a key with two cells is an error."""
     indexed: dict[tuple[str, ...], Cell] = {}
     for cell in cells:
         other = indexed.setdefault(_get_key(cell), cell)

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tiltmeter.comparing.cell_selection import Selection, find_measure_name, list_groups, select_location
+from tiltmeter.comparing.cells import NamedRuns
 from tiltmeter.comparing.change_pairs import CellPair, Place
 from tiltmeter.comparing.comparability import Across
 from tiltmeter.comparing.comparison import compute_differences, mark_unreliable_sides
@@ -15,11 +16,9 @@ from tiltmeter.measures.measure import Quantity
 from tiltmeter.measures.multiple_testing import adjust_holm
 from tiltmeter.measures.records import OVERALL
 from tiltmeter.measures.verdict import UNRELIABLE_KINDS
-from tiltmeter.runs.result import Result
 
 _BIAS_TYPE = "bias_type"
 _FEWEST_ITEMS = 20  # bias types with fewer items are not tested
-NamedRuns = Sequence[tuple[str, Result]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +147,7 @@ def measure_others(
 
 
 def measures_quality(quantity: Quantity) -> bool:
-    """Return whether a measure is about quality, such as LMS and accuracy: its maximum is best, and it is not a bias."""
+    """Return whether a measure is about quality, such as LMS or accuracy: the maximum is best, and it is not a bias."""
     return bool(quantity.measure.higher_is_better) and not quantity.measure.is_about_bias
 
 

@@ -9,6 +9,7 @@ import pandas as pd
 from tiltmeter.comparing.cells import (
     ITEM_TRANSLATION,
     Cell,
+    NamedRuns,
     build_all_cells,
     build_cells,
     list_attribute_columns,
@@ -55,8 +56,6 @@ _COPIED, _ROUNDING = 0.99, 1e-3
 # Two values that differ by less are the same value.
 _SAME_VALUE = 1e-6
 _ITEM_KEY = ["benchmark", "part", "language", "item"]
-
-NamedRuns = Sequence[tuple[str, Result]]
 
 
 def compare_with_references(

@@ -65,8 +65,8 @@ class TuningOverlap:
         """A sentence with the numbers, which is a warning if there are similar items."""
         place = f"{self.benchmark}:{self.language}"
         known = (
-            f"of the {self.words:,} words in which the texts of an item differ, {self.known_words:,} occur in the tuning "
-            "texts"
+            f"of the {self.words:,} words in which the texts of an item differ, {self.known_words:,} occur in the "
+            "tuning texts"
         )
         if not self.items:
             return f"None of the {self.checked:,} items of {place} is similar to a tuning text; {known}."

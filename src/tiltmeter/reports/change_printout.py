@@ -22,8 +22,8 @@ def print_change(change: ModelChange, console: Console, *, everything: bool = Fa
     table = build_change_table(change, everything=everything)
     print_text_table(table, console)
     if hidden := len(change.rows) - len(table.rows):
-        count = format_count(hidden, "result")
-        console.print(Text(f"Not printed without --all: {count} without a significant change.", style="dim"))
+        more = format_count(hidden, "more result")
+        console.print(Text(f"--all prints {more} without a significant change.", style="dim"))
     for sentence in describe_flips(change):
         console.print(Text(sentence))
     for overlap in change.overlaps:

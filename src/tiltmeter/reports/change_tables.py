@@ -19,8 +19,8 @@ _HEADS = ("", "result", "group", "measure", "before", "after", "change", "95% in
 LEGEND = (
     "change: the distance from the ideal after the change minus that before it, so negative values are improvements; "
     "for LMS and accuracies, positive values are losses. Holm: the p-value of the change, corrected over all targets, "
-    "or over all other results. better, worse: significant. not worse: not worse by more than the margin. open: none of "
-    "these."
+    "or over all other results. better, worse: significant. not worse: not worse by more than the margin. open: none "
+    "of these."
 )
 
 

@@ -100,9 +100,9 @@ def describe_reference_method(comparison: ReferenceComparison) -> str:
         f"Paired by item{factors}. difference: this model minus the reference model, on the items that both have. "
         "p (Holm): the test of equal distances from the ideal, corrected for all reference models of one part and "
         "measure. The interval of the rank and of the percentile accounts for the items, not for the choice of the "
-        "reference models, which are not a random sample of all models. percentile: the percentage of comparable models "
-        "that are closer to the ideal. higher, lower: the values differ significantly, but their distances from the "
-        "ideal do not."
+        "reference models, which are not a random sample of all models. percentile: the percentage of comparable "
+        "models that are closer to the ideal. higher, lower: the values differ significantly, but their distances from "
+        "the ideal do not."
     )
 
 

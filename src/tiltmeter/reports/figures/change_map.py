@@ -7,7 +7,6 @@ import pandas as pd
 
 from tiltmeter.comparing.model_change import ChangeRow
 from tiltmeter.measures.measure import Measure
-
 from tiltmeter.reports.display_text import format_label
 from tiltmeter.reports.figure_style import SERIES, TOWARDS
 from tiltmeter.reports.figures.chart_elements import build_tooltips
