@@ -18,14 +18,19 @@ class CellPair:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """The pairs of results on one benchmark, in one language, by one protocol.
+class MatchedResults:
+    """The results before and after a change on one benchmark, in one language, by one protocol.
 
     `parts` are the single parts, and `pooled` is the pair over all parts, if the measures pool them.
     """
 
     parts: tuple[CellPair, ...]
     pooled: CellPair | None
+
+    @property
+    def pairs(self) -> tuple[CellPair, ...]:
+        """The pairs of the single parts, and the pooled pair if there is one."""
+        return (*self.parts, self.pooled) if self.pooled else self.parts
 
     @property
     def first(self) -> CellPair:
@@ -35,8 +40,8 @@ class Place:
 
 def pair_cells(
     before: Sequence[Cell], after: Sequence[Cell], across: Sequence[Across]
-) -> tuple[list[Place], list[str]]:
-    """Return the places with results before and after the change, and notes on the results that have no counterpart."""
+) -> tuple[list[MatchedResults], list[str]]:
+    """Return the results that exist before and after the change, and notes on the results without a counterpart."""
     cells_before, cells_after = _index_cells(before, "before"), _index_cells(after, "after")
     shared = [key for key in cells_before if key in cells_after]
     if not shared:
@@ -50,14 +55,14 @@ def pair_cells(
     allowed = [(key, pair) for key, pair in pairs if not _list_obstacles(pair, across)]
     if not allowed:
         raise UsageError(explain_incomparable(pairs[0][1].before, pairs[0][1].after, across))
-    places: dict[tuple[str, ...], dict[str, CellPair]] = {}
+    by_part: dict[tuple[str, ...], dict[str, CellPair]] = {}
     for (benchmark, part, language, protocol), pair in allowed:
-        places.setdefault((benchmark, language, protocol), {})[part] = pair
-    listed_places = [
-        Place(tuple(pair for part, pair in parts.items() if part != OVERALL), parts.get(OVERALL))
-        for parts in places.values()
+        by_part.setdefault((benchmark, language, protocol), {})[part] = pair
+    matches = [
+        MatchedResults(tuple(pair for part, pair in parts.items() if part != OVERALL), parts.get(OVERALL))
+        for parts in by_part.values()
     ]
-    return listed_places, list(_describe_unpaired(before, after, pairs, across))
+    return matches, list(_describe_unpaired(before, after, pairs, across))
 
 
 def _index_cells(cells: Sequence[Cell], side: str) -> dict[tuple[str, ...], Cell]:

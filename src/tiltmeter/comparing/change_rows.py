@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from tiltmeter.comparing.cell_selection import Selection, find_measure_name, list_groups, select_location
 from tiltmeter.comparing.cells import NamedRuns
-from tiltmeter.comparing.change_pairs import CellPair, Place
+from tiltmeter.comparing.change_pairs import CellPair, MatchedResults
 from tiltmeter.comparing.comparability import Across
 from tiltmeter.comparing.comparison import compute_differences, mark_unreliable_sides
 from tiltmeter.comparing.model_change import AFTER, BEFORE, ChangeRole, ChangeRow
@@ -53,12 +53,14 @@ class ChangeMeter:
     def __init__(self, runs: NamedRuns, across: Sequence[Across]) -> None:
         self._runs, self._across = runs, across
 
-    def measure_place(self, place: Place, where: Mapping[str, str], measures: Sequence[str]) -> list[MeasuredChange]:
+    def measure_results(
+        self, matched: MatchedResults, where: Mapping[str, str], measures: Sequence[str]
+    ) -> list[MeasuredChange]:
         """Return the changes of the measures over the pooled parts and in each part."""
         if not measures:
             return []
-        pairs = [*place.parts, *([place.pooled] if place.pooled else [])]
-        differences = correct_test_families([d for pair in pairs for d in self._compare_pair(pair, where, measures)])
+        compared = (d for pair in matched.pairs for d in self._compare_pair(pair, where, measures))
+        differences = correct_test_families(list(compared))
         marked = mark_contradictions(mark_unreliable_sides(differences, self._runs, where))
         return [MeasuredChange(where, difference) for difference in marked]
 
@@ -82,12 +84,14 @@ def select_judged_changes(changes: Sequence[MeasuredChange]) -> list[MeasuredCha
     return kept
 
 
-def measure_targets(meter: ChangeMeter, targets: Sequence[Selection], places: Sequence[Place]) -> list[MeasuredChange]:
-    """Return the changes of the targets; without targets, of the primary measures of all places except controls."""
-    names = dict.fromkeys(place.first.before.benchmark for place in places if not is_control(place))
+def measure_targets(
+    meter: ChangeMeter, targets: Sequence[Selection], matches: Sequence[MatchedResults]
+) -> list[MeasuredChange]:
+    """Return the changes of the targets; without targets, of all primary measures except on control data sets."""
+    names = dict.fromkeys(matched.first.before.benchmark for matched in matches if not is_control(matched))
     found: dict[tuple[object, ...], MeasuredChange] = {}
     for target in targets or [Selection(text=name, benchmark=name) for name in names]:
-        changes = _measure_target(meter, target, places)
+        changes = _measure_target(meter, target, matches)
         if targets and not changes:
             raise UsageError(
                 f"{target.subject} matches no measure of bias that exists before and after the change; name a measure, "
@@ -102,24 +106,24 @@ def measure_targets(meter: ChangeMeter, targets: Sequence[Selection], places: Se
     return list(found.values())
 
 
-def _measure_target(meter: ChangeMeter, target: Selection, places: Sequence[Place]) -> list[MeasuredChange]:
-    cells = [pair.before for place in places for pair in (*place.parts, *([place.pooled] if place.pooled else []))]
+def _measure_target(meter: ChangeMeter, target: Selection, matches: Sequence[MatchedResults]) -> list[MeasuredChange]:
+    cells = [pair.before for matched in matches for pair in matched.pairs]
     selected = {cell.key for cell in select_location(target, cells)}
     changes = []
-    for place in places:
-        parts = tuple(pair for pair in place.parts if pair.before.key in selected)
+    for matched in matches:
+        parts = tuple(pair for pair in matched.parts if pair.before.key in selected)
         if not parts:
             continue
-        chosen = Place(parts, place.pooled if target.part in (None, OVERALL) else None)
+        chosen = MatchedResults(parts, matched.pooled if target.part in (None, OVERALL) else None)
         cell = chosen.first.before
         measure = find_measure_name(target, cell) if target.measure else _find_primary_measure(chosen)
         for where in list_groups(target, cell) if measure else ():
-            changes += select_judged_changes(meter.measure_place(chosen, where, [measure]))
+            changes += select_judged_changes(meter.measure_results(chosen, where, [measure]))
     return changes
 
 
 def measure_others(
-    meter: ChangeMeter, places: Sequence[Place], targets: Sequence[MeasuredChange]
+    meter: ChangeMeter, matches: Sequence[MatchedResults], targets: Sequence[MeasuredChange]
 ) -> tuple[list[MeasuredChange], list[MeasuredChange]]:
     """Return the changes of bias elsewhere, and those of quality.
 
@@ -128,19 +132,19 @@ def measure_others(
     """
     biases: dict[tuple[object, ...], MeasuredChange] = {}
     qualities: dict[tuple[object, ...], MeasuredChange] = {}
-    for place in places:
-        if is_control(place):
+    for matched in matches:
+        if is_control(matched):
             continue
-        primary = list(filter(None, [_find_primary_measure(place)]))
-        found = meter.measure_place(place, {}, primary)
+        primary = list(filter(None, [_find_primary_measure(matched)]))
+        found = meter.measure_results(matched, {}, primary)
         judged = select_judged_changes(found)
         listed = [*judged, *(change for change in found if change.difference.part != OVERALL)]
-        for group in _list_bias_types(place):
-            changes = select_judged_changes(meter.measure_place(place, {_BIAS_TYPE: group}, primary))
+        for group in _list_bias_types(matched):
+            changes = select_judged_changes(meter.measure_results(matched, {_BIAS_TYPE: group}, primary))
             listed += [change for change in changes if change.difference.contrast.n >= _FEWEST_ITEMS]
         biases |= {change.key: change for change in listed}
-        quality = [quantity.name for quantity in place.first.before.list_quantities() if measures_quality(quantity)]
-        qualities |= {c.key: c for c in select_judged_changes(meter.measure_place(place, {}, quality))}
+        quality = [quantity.name for quantity in matched.first.before.list_quantities() if measures_quality(quantity)]
+        qualities |= {c.key: c for c in select_judged_changes(meter.measure_results(matched, {}, quality))}
     keys = {target.key for target in targets}
     others = [c for c in biases.values() if c.key not in keys and not any(map(c.mixes_items_with, targets))]
     return others, [change for change in qualities.values() if change.key not in keys]
@@ -151,21 +155,21 @@ def measures_quality(quantity: Quantity) -> bool:
     return bool(quantity.measure.higher_is_better) and not quantity.measure.is_about_bias
 
 
-def is_control(place: Place) -> bool:
-    """Return whether the data set of a place is a control, in which a preference is not a stereotype."""
-    data = DATASETS.get(place.first.before.benchmark)
+def is_control(matched: MatchedResults) -> bool:
+    """Return whether the data set of these results is a control, in which a preference is not a stereotype."""
+    data = DATASETS.get(matched.first.before.benchmark)
     return data is not None and bool(data.why_control)
 
 
-def _find_primary_measure(place: Place) -> str:
+def _find_primary_measure(matched: MatchedResults) -> str:
     """Return the name of the first measure that decides verdicts, otherwise of the first measure of bias."""
-    quantities = place.first.before.list_quantities()
+    quantities = matched.first.before.list_quantities()
     deciding = [q.name for q in quantities if q.measure.decides]
     return next(iter((*deciding, *(q.name for q in quantities if q.measure.bias_direction))), "")
 
 
-def _list_bias_types(place: Place) -> list[str]:
-    attributes = place.first.before.attributes
+def _list_bias_types(matched: MatchedResults) -> list[str]:
+    attributes = matched.first.before.attributes
     if _BIAS_TYPE not in attributes.columns:
         return []
     names = sorted(map(str, attributes[_BIAS_TYPE].dropna().unique()))

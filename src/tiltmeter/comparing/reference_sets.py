@@ -31,7 +31,7 @@ PUBLISHED = "published"
 # The most files of a folder that are read.
 _MOST_FILES = 5_000
 
-# A portion is a pair (benchmark, language).
+# Pairs (benchmark, language).
 Portions = AbstractSet[tuple[str, str]]
 
 

@@ -63,17 +63,17 @@ class TuningOverlap:
     @property
     def sentence(self) -> str:
         """A sentence with the numbers, which is a warning if there are similar items."""
-        place = f"{self.benchmark}:{self.language}"
+        subject = f"{self.benchmark}:{self.language}"
         known = (
             f"of the {self.words:,} words in which the texts of an item differ, {self.known_words:,} occur in the "
             "tuning texts"
         )
         if not self.items:
-            return f"None of the {self.checked:,} items of {place} is similar to a tuning text; {known}."
+            return f"None of the {self.checked:,} items of {subject} is similar to a tuning text; {known}."
         counts = {"the same text": self.exact, "nearly the same text": self.near, "the same template": self.template}
         listed = ", ".join(f"{count:,} with {words}" for words, count in counts.items() if count)
         return (
-            f"Warning: {len(self.items):,} of the {self.checked:,} items of {place} are similar to tuning texts "
+            f"Warning: {len(self.items):,} of the {self.checked:,} items of {subject} are similar to tuning texts "
             f"({listed}), so a better result may only mean that the model has learnt these texts; {known}."
         )
 
@@ -193,7 +193,8 @@ def find_overlaps(tuned: TuningTexts, results: Sequence[Result]) -> tuple[list[T
     }
     unknown = [f"{benchmark}:{language}" for benchmark, language in sorted(measured - set(texts))]
     notes = [f"The overlap with the tuning texts is unknown for {', '.join(unknown)}: the runs contain no texts of it."]
-    return [_compute_overlap(tuned, *place, items) for place, items in texts.items()], notes if unknown else []
+    overlaps = [_compute_overlap(tuned, *portion, items) for portion, items in texts.items()]
+    return overlaps, notes if unknown else []
 
 
 def _compute_overlap(tuned: TuningTexts, benchmark: str, language: str, items: dict[str, ItemText]) -> TuningOverlap:
