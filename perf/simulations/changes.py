@@ -30,7 +30,7 @@ from tiltmeter.measures.records import OVERALL
 from tiltmeter.measures.standard_errors import Floats
 
 LANGUAGES, PARTS, TYPES = ("en", "de"), ("intrasentence", "intersentence"), ("gender", "profession", "race", "religion")
-HELPED, WORSE, HARMED, KEPT = "helped", "made worse", "harmed elsewhere", "quality not lower by more than the margin"
+HELPED, WORSE, HARMED, KEPT = "helped", "made worse", "harmed elsewhere", "loss beyond the margin excluded"
 # Standard deviations of the effects of a change, and those of the model before it.
 _CHANGE, _BEFORE = 0.4, {"target": 0.2, "stereotype_word": 0.2}
 
@@ -49,7 +49,7 @@ TABLES = (
     ),
     Table(
         "quality",
-        "LMS with a true loss: how often it is shown to be not lower by more than the margin",
+        "LMS with and without a true loss: how often a loss of more than the margin is excluded",
         ("items per part", "loss", "margin"),
         (KEPT,),
     ),
@@ -166,7 +166,7 @@ def verdicts(n: int, truth: Truth) -> Simulate:
 
 
 def non_inferiority(n: int, truth: Truth) -> Simulate:
-    """Simulate how often LMS of the target language is shown to be not lower by more than the margin."""
+    """Simulate how often a loss of LMS of more than the margin is excluded, in the target language."""
     structure, _ = build_items(n)
 
     def draw_and_count(rng: Rng) -> dict[str, bool | None]:

@@ -174,7 +174,7 @@ def compare(
         typer.Option(
             "--all",
             help="For more than four models or languages: print the comparison of every pair after the summary. With "
-            "--languages, --with or --before: print all tables.",
+            "--languages or --with: print all tables. With --before: print all results and the items that flipped.",
         ),
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the differences as JSON.")] = False,

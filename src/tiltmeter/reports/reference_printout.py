@@ -20,13 +20,13 @@ def print_references(comparison: ReferenceComparison, console: Console, *, every
     for answer in list_answers(comparison):
         console.print(Text(answer, style="bold"))
     console.print()
-    shown = comparison.positions if everything else list_leading_positions(comparison.positions)
-    for position in shown:
+    printed = comparison.positions if everything else list_leading_positions(comparison.positions)
+    for position in printed:
         _print_position(position, console)
     for note in comparison.notes:
         console.print(Text(note))
-    if len(shown) < len(comparison.positions):
-        more = format_count(len(comparison.positions) - len(shown), "more position")
+    if len(printed) < len(comparison.positions):
+        more = format_count(len(comparison.positions) - len(printed), "more position")
         console.print(Text(f"--all prints {more}."))
     console.print(Text(describe_reference_method(comparison), style="dim"))
 
