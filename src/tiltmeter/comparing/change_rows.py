@@ -116,9 +116,9 @@ def _measure_target(meter: ChangeMeter, target: Selection, matches: Sequence[Mat
             continue
         chosen = MatchedResults(parts, matched.pooled if target.part in (None, OVERALL) else None)
         cell = chosen.first.before
-        measure = find_measure_name(target, cell) if target.measure else _find_primary_measure(chosen)
-        for where in list_groups(target, cell) if measure else ():
-            changes += select_judged_changes(meter.measure_results(chosen, where, [measure]))
+        measures = [find_measure_name(target, cell)] if target.measure else _list_primary_measures(chosen)
+        for where in list_groups(target, cell) if measures else ():
+            changes += select_judged_changes(meter.measure_results(chosen, where, measures))
     return changes
 
 
@@ -135,7 +135,7 @@ def measure_others(
     for matched in matches:
         if is_control(matched):
             continue
-        primary = list(filter(None, [_find_primary_measure(matched)]))
+        primary = _list_primary_measures(matched)
         found = meter.measure_results(matched, {}, primary)
         judged = select_judged_changes(found)
         listed = [*judged, *(change for change in found if change.difference.part != OVERALL)]
@@ -161,11 +161,10 @@ def is_control(matched: MatchedResults) -> bool:
     return data is not None and bool(data.why_control)
 
 
-def _find_primary_measure(matched: MatchedResults) -> str:
-    """Return the name of the first measure that decides verdicts, otherwise of the first measure of bias."""
-    quantities = matched.first.before.list_quantities()
-    deciding = [q.name for q in quantities if q.measure.decides]
-    return next(iter((*deciding, *(q.name for q in quantities if q.measure.bias_direction))), "")
+def _list_primary_measures(matched: MatchedResults) -> list[str]:
+    """Return the name of the primary measure; empty if there is no measure of bias."""
+    quantity = matched.first.before.find_primary_quantity()
+    return [] if quantity is None else [quantity.name]
 
 
 def _list_bias_types(matched: MatchedResults) -> list[str]:

@@ -130,15 +130,11 @@ class _Draft:
 
 
 def _select_quantities(cell: Cell, measures: Sequence[str]) -> list[Quantity]:
-    """Return the named measures that a cell has; without names, its primary measure or its first measure of bias.
-
-    The primary measure g_s, for example, is compared as its logarithm, to which single items contribute.
-    """
-    quantities = cell.list_quantities()
+    """Return the named measures that a cell has; without names, its primary measure."""
     if measures:
-        return [quantity for quantity in quantities if quantity.name in measures]
-    primary = [quantity for quantity in quantities if quantity.measure.decides]
-    return (primary or [quantity for quantity in quantities if quantity.measure.bias_direction])[:1]
+        return [quantity for quantity in cell.list_quantities() if quantity.name in measures]
+    primary = cell.find_primary_quantity()
+    return [] if primary is None else [primary]
 
 
 def _build_reference_cells(result: Result, references: References) -> list[Cell]:
