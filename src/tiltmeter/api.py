@@ -239,7 +239,7 @@ def assess_change(
     across: Sequence[Across] = (),
     fixed: Sequence[str] | None = None,
 ) -> ModelChange:
-    """Compare a model before and after a change, such as debiasing or quantisation, and tell whether the change helped.
+    """Compare a model before and after a change, such as debiasing or quantisation; the result is a verdict.
 
     `before` and `after` are the runs of the two models. `targets` are the results that the change was meant to improve,
     as `BENCHMARK[/PART][:LANGUAGE][.MEASURE][[NAME=GROUP]]`; the default is the primary measure of each benchmark. All

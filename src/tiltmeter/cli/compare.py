@@ -63,28 +63,29 @@ def compare(
         typer.Option(
             "--with",
             metavar="SOURCE",
-            help="Show each run among reference results: `published` (see `tiltmeter reference`), a reference file, or "
-            "a folder with reference files or runs.",
+            help="Compare each run with reference results: `published` (see `tiltmeter reference`), a reference file, "
+            "or a folder with reference files or runs.",
         ),
     ] = None,
     before: Annotated[
         list[Path] | None,
         typer.Option(
             metavar="RUN",
-            help="The run of a model before a change, such as fine-tuning; with --after, tells whether the change "
-            "helped. Repeat for more runs.",
+            help="The run of a model before a change, such as fine-tuning. With --before and --after, the result is a "
+            "verdict on the change. Repeat the option for more runs.",
         ),
     ] = None,
     after: Annotated[
         list[Path] | None,
-        typer.Option(metavar="RUN", help="The run of the model after the change; repeat for more runs."),
+        typer.Option(metavar="RUN", help="The run of the model after the change; repeat the option for more runs."),
     ] = None,
     target: Annotated[
         list[str] | None,
         typer.Option(
             metavar="RESULT",
-            help="With --before: what the change was meant to improve, such as `stereoset.SS[bias_type=gender]`; the "
-            "default is the primary measure of each benchmark. Repeat for more.",
+            help="With --before: a result that the change was meant to improve, such as "
+            "`stereoset.SS[bias_type=gender]`; the default is the primary measure of each benchmark. Repeat the option "
+            "for more.",
         ),
     ] = None,
     quality_margin: Annotated[
@@ -98,8 +99,8 @@ def compare(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="With --before: the texts that the model was tuned on (text, CSV, JSON or JSONL); warns about items "
-            "that are similar to them.",
+            help="With --before: the texts that the model was tuned on (text, CSV, TSV, JSON or JSONL); a warning is "
+            "printed if items are similar to them.",
         ),
     ] = None,
     attributes: Annotated[
@@ -166,7 +167,7 @@ def compare(
         typer.Option(
             "--all",
             help="For more than four models or languages: print the comparison of every pair after the summary. With "
-            "--languages, --with or --before: print all tables.",
+            "--languages or --with: print all tables. With --before: print all results and the items that flipped.",
         ),
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the differences as JSON.")] = False,
@@ -201,9 +202,10 @@ def compare(
 
     `tiltmeter compare runs/bert runs/multilingual --size --attributes models.toml --figures figures`
 
-    `tiltmeter compare runs/bert --with published`: where the model stands among published results
+    `tiltmeter compare runs/bert --with published`: a comparison with published results
 
-    `tiltmeter compare --before runs/bert --after runs/tuned --target "stereoset.SS[bias_type=gender]"`: did it help?
+    `tiltmeter compare --before runs/bert --after runs/tuned --target "stereoset.SS[bias_type=gender]"`: the effect of
+    a change
     """
 
     from tiltmeter.comparing.comparability import ACROSS
