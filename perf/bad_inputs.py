@@ -121,14 +121,18 @@ def as_process(scene: Scene, case: Case, folder: Path, seconds: float) -> str:
 def main() -> int:
     """Run all cases and print the counts; exit with code 1 if one fails."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--classes", default="", help="only these, separated by commas")
-    parser.add_argument("--share", type=float, default=1.0, help="a random part of the kinds of each class")
+    parser.add_argument("--classes", default="", help="run only these classes, separated by commas")
+    parser.add_argument(
+        "--share", type=float, default=1.0, help="run only this share of the bad inputs of each class, chosen at random"
+    )
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--seconds", type=float, default=10.0, help="the longest that a call may take")
-    parser.add_argument("--processes", type=int, default=0, help="so many kinds as processes of their own, too")
-    parser.add_argument("--only", default="", help="only kinds whose name contains this text")
-    parser.add_argument("--show", action="store_true", help="print what every failed call printed")
-    parser.add_argument("--all", action="store_true", help="print how every call ended")
+    parser.add_argument("--seconds", type=float, default=10.0, help="the time limit of a call, in seconds of CPU time")
+    parser.add_argument(
+        "--processes", type=int, default=0, help="also run this number of bad inputs as `python -m tiltmeter`"
+    )
+    parser.add_argument("--only", default="", help="run only bad inputs whose name contains this text")
+    parser.add_argument("--show", action="store_true", help="print the output of each failed call")
+    parser.add_argument("--all", action="store_true", help="print the outcome of each call")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="tiltmeter-bad-", ignore_cleanup_errors=True) as root:
         Path(root).chmod(0o755)

@@ -196,7 +196,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     for name, default in (("models", 200), ("languages", 40), ("benchmarks", 5), ("items", 40), ("times", 5)):
         parser.add_argument(f"--{name}", type=int, default=default)
-    parser.add_argument("--keep", type=Path, help="a folder in which the runs are kept for the next time")
+    parser.add_argument("--keep", type=Path, help="keep the runs in this folder, and reuse them in later calls")
     options = parser.parse_args()
     for name, value in measure(**vars(options)):
         print(f"{name}: {value}")

@@ -1,9 +1,10 @@
-"""Three changes of the built-in model, measured before and after: CDA by LoRA, a steering vector, a system prompt.
+"""Three changes of the built-in model, measured before and after.
 
 TILTMETER_MIRROR=... python -m perf.changed_models FOLDER [--limit 300] [--chat-limit 60] [--steps 90]
 
-The texts are made from templates of this file: each sentence exists with "he" and with "she". All variants are measured
-on StereoSet in English and German, CrowS-Pairs and GEST; the target is gender bias in English.
+The changes are a LoRA adapter trained on counterfactual data, a steering vector and a system prompt. The texts are made
+from the templates in this file: each sentence exists with "he" and with "she". All variants are measured on StereoSet
+in English and German, CrowS-Pairs and GEST; the target is gender bias in English.
 """
 
 import argparse

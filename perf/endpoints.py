@@ -138,7 +138,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m perf.endpoints", description=__doc__)
     parser.add_argument("--requests", type=int, default=4000)
     parser.add_argument("--concurrency", type=int, default=32)
-    parser.add_argument("--latency", type=float, default=0.02, help="seconds")
+    parser.add_argument(
+        "--latency", type=float, default=0.02, help="the time until the server answers a request, in seconds"
+    )
     parser.add_argument("--repeats", type=int, default=5)
     options = parser.parse_args()
     asked = questions(options.requests)

@@ -130,7 +130,7 @@ def read(pair: Pair, number: int) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--languages", default=",".join(LANGUAGES), help="comma-separated; all by default")
+    parser.add_argument("--languages", default=",".join(LANGUAGES), help="languages, separated by commas; default: all")
     parser.add_argument("--read", type=int, metavar="N", help="print N held-out sentences of each file instead")
     options = parser.parse_args()
     mirror = os.environ.get("TILTMETER_MIRROR")

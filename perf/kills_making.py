@@ -238,10 +238,13 @@ def _folder(parent: str, name: str) -> Path:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--kills", type=int, default=100, help="kills of each step")
+    parser.add_argument("--kills", type=int, default=100, help="the number of kills of each step")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument(
-        "--at", choices=["calls", "operations", "times"], default="calls", help="at random calls, at file operations …"
+        "--at",
+        choices=["calls", "operations", "times"],
+        default="calls",
+        help="kill at random Python calls, at file operations, or after random times",
     )
     options = parser.parse_args()
     for step in STEPS:

@@ -155,13 +155,15 @@ def _checked(check: Callable[[], Any], where: str) -> Any:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--kinds", help=f"of {', '.join(KINDS)}; all by default")
+    parser.add_argument("--kinds", help=f"the commands to kill: {', '.join(KINDS)}; default: all")
     parser.add_argument(
-        "--operations", type=int, help="kills of each kind at file operations; at each of them by default"
+        "--operations", type=int, help="the number of kills of each command at file operations; default: all operations"
     )
-    parser.add_argument("--random", type=int, default=10, help="kills of each kind after random times")
+    parser.add_argument("--random", type=int, default=10, help="the number of kills of each command after random times")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--keep-going", action="store_true", help="print what fails, and go on with the next kind")
+    parser.add_argument(
+        "--keep-going", action="store_true", help="after a failure, print it and continue with the next command"
+    )
     given = parser.parse_args()
     dice = random.Random(given.seed)
     with tempfile.TemporaryDirectory(prefix="kills-") as folder, made_world(Path(folder)) as world:

@@ -32,8 +32,10 @@ Words = list[str]
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--operations", type=int, default=20, help="kills of each command at its file operations")
-    parser.add_argument("--random", type=int, default=20, help="kills of each command after random times")
+    parser.add_argument(
+        "--operations", type=int, default=20, help="the number of kills of each command at file operations"
+    )
+    parser.add_argument("--random", type=int, default=20, help="the number of kills of each command after random times")
     parser.add_argument("--seed", type=int, default=0)
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:

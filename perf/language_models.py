@@ -119,8 +119,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m perf.language_models", description=__doc__)
     parser.add_argument("--data-sets", type=int, default=20)
     parser.add_argument("--items", type=int, default=150)
-    parser.add_argument("--several", type=int, default=3, help="models that are measured in all languages")
-    parser.add_argument("--single", type=int, default=2, help="models of each language that are measured only there")
+    parser.add_argument(
+        "--several", type=int, default=3, help="the number of models that are measured in all languages"
+    )
+    parser.add_argument(
+        "--single",
+        type=int,
+        default=2,
+        help="the number of models for each language that are measured only in this language",
+    )
     parser.add_argument("--languages", type=int, default=3)
     parser.add_argument("--statsmodels", action="store_true")
     given = parser.parse_args()

@@ -47,7 +47,7 @@ matrix = make_matrix(read_plan(Path(sys.argv[1])), Path(sys.argv[2]))
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--limit", type=int, default=60, help="items of each part and language")
+    parser.add_argument("--limit", type=int, default=60, help="the number of items of each part and language")
     parser.add_argument("--width", type=int, default=384)
     parser.add_argument("--layers", type=int, default=6)
     parser.add_argument("--on", default="starter")
@@ -82,7 +82,7 @@ def measure(folder: Path, matrix: RunMatrix, repeats: int) -> dict[str, Any]:
         "overheads": overheads,
         "overhead": statistics.median(time for time, _ in overheads),
         "overhead in processor time": statistics.median(processor for _, processor in overheads),
-        "two jobs beside one": round(statistics.median(scaling), 2),
+        "speed of two jobs divided by one": round(statistics.median(scaling), 2),
     }
 
 

@@ -36,9 +36,11 @@ _WHILE_ASKING = 0.8
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--kills", type=int, default=20, help="how many processes are killed, one node among them")
-    parser.add_argument("--limit", type=int, default=60, help="items of each part and language")
-    parser.add_argument("--seconds", type=float, default=4.0, help="the longest time from a job that asks to its kill")
+    parser.add_argument("--kills", type=int, default=20, help="the number of killed processes, including one node")
+    parser.add_argument("--limit", type=int, default=60, help="the number of items of each part and language")
+    parser.add_argument(
+        "--seconds", type=float, default=4.0, help="the maximum wait from the choice of a running job to its kill"
+    )
     parser.add_argument("--seed", type=int, default=0)
     given = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="tiltmeter-ray-") as name:

@@ -30,8 +30,10 @@ from tiltmeter.text_files import read_json
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--limit", type=int, default=60, help="items of each part and language")
-    parser.add_argument("--before", type=int, default=25, help="seconds before the limit at which jobs are requeued")
+    parser.add_argument("--limit", type=int, default=60, help="the number of items of each part and language")
+    parser.add_argument(
+        "--before", type=int, default=25, help="requeue a job this number of seconds before its time limit"
+    )
     given = parser.parse_args()
     if (reason := why_not()) is not None:
         raise SystemExit(reason)

@@ -375,8 +375,10 @@ def main() -> None:
     parser.add_argument("--count", type=int, default=420)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--minutes", type=float, default=None, help="begin no mutant after that")
-    parser.add_argument("--out", type=Path, default=None, help="rewritten after each mutant")
+    parser.add_argument("--minutes", type=float, default=None, help="start no mutant after this number of minutes")
+    parser.add_argument(
+        "--out", type=Path, default=None, help="write the results to this file; it is rewritten after each mutant"
+    )
     options = parser.parse_args()
     until = None if options.minutes is None else time.monotonic() + 60 * options.minutes
     chosen = drawn(options.rooms, options.count, options.seed)

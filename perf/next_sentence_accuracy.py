@@ -24,8 +24,10 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--seeds", default="0,1,2")
     parser.add_argument("--designs", default="recommended")
-    parser.add_argument("--set", nargs="*", default=[], metavar="FIELD=VALUE", help="fields of the recipe")
-    parser.add_argument("--keep", action="store_true", help="keep the heads")
+    parser.add_argument(
+        "--set", nargs="*", default=[], metavar="FIELD=VALUE", help="change fields of the training recipe"
+    )
+    parser.add_argument("--keep", action="store_true", help="do not delete the trained heads")
     given = parser.parse_args()
     types = {field.name: type(field.default) for field in dataclasses.fields(TrainingRecipe)}
     changes = {}

@@ -31,33 +31,39 @@ def parser(description: str) -> argparse.ArgumentParser:
     """Return a parser with the options of all commands."""
     command = argparse.ArgumentParser(description=description)
     command.add_argument("--workload", required=True, choices=WORKLOADS)
-    command.add_argument("--model", required=True, help=f"{', '.join(RECIPES)}, embedded, or a model folder")
+    command.add_argument("--model", required=True, help=f"the model: {', '.join(RECIPES)}, embedded, or a model folder")
     command.add_argument("--items", type=int, default=200)
     command.add_argument(
-        "--items-from", default=None, help="a data set, `starter`, or a JSONL file; default: upstream's"
+        "--items-from",
+        default=None,
+        help="a data set, `starter`, or a JSONL file; default: the data set of the workload",
     )
     command.add_argument("--device", default="cpu")
     command.add_argument("--dtype", default="float32", choices=_DTYPES)
     command.add_argument("--threads", type=int, default=None)
-    command.add_argument("--batch-tokens", type=int, default=None, help="Tiltmeter's batches; default: as in a run")
+    command.add_argument(
+        "--batch-tokens", type=int, default=None, help="tokens per batch of Tiltmeter; default: as in a run"
+    )
     command.add_argument(
         "--published-batch",
         type=int,
         nargs="+",
         default=[8],
-        help="sentences in a batch of the published way; `speed` tries several, the others take the first",
+        help="sentences per batch of the published way; `speed` tries all given numbers, other commands use the first",
     )
     command.add_argument(
-        "--published-gradients", action="store_true", help="leave gradients on, as the released code does"
+        "--published-gradients",
+        action="store_true",
+        help="compute gradients in the published way, as the released code does",
     )
     command.add_argument(
         "--published-dtype",
         default=None,
         choices=_DTYPES,
-        help="dtype of the published way, if not Tiltmeter's; the released code supports only float32",
+        help="dtype of the published way; default: the dtype of Tiltmeter (the released code supports only float32)",
     )
     command.add_argument("--models-dir", type=Path, default=default_folder())
-    command.add_argument("--json", type=Path, default=None, help="write the record there")
+    command.add_argument("--json", type=Path, default=None, help="write the results to this JSON file")
     return command
 
 

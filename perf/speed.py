@@ -137,7 +137,7 @@ def main() -> None:
     """Measure, print the results, and write the record."""
     command = parser("Compare the published way with Tiltmeter.")
     command.add_argument("--repeats", type=int, default=3)
-    command.add_argument("--float64", action="store_true", help=f"also compare both with float64, on {_FEW} items")
+    command.add_argument("--float64", action="store_true", help=f"also compare both ways with float64, on {_FEW} items")
     command.add_argument("--no-memory", action="store_true", help="do not measure memory")
     options = command.parse_args()
     record = measure(options)

@@ -204,15 +204,24 @@ def options_of(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     command.add_argument("--dtype", default="float32", choices=("float32", "bfloat16", "float16"))
     command.add_argument("--threads", type=int, default=None)
     command.add_argument("--items-from", default=None, help="a data set, `starter`, or a JSONL file")
-    command.add_argument("--items", type=int, default=None, help="items of each workload; default: as time allows")
-    command.add_argument("--minutes", type=float, default=8, help="about how long the measurement takes")
-    command.add_argument("--repeats", type=int, default=7, help="pairs of turns of each speed-up")
-    command.add_argument("--only", nargs="+", choices=(*NAMES, PLAIN), help="only these speed-ups")
-    command.add_argument("--workloads", nargs="+", help="`stereoset-intra/gpt2` and so on; default: all eight")
-    command.add_argument("--at-once", type=int, default=1, help="workloads at a time, each with --threads cores")
+    command.add_argument(
+        "--items",
+        type=int,
+        default=None,
+        help="the number of items of each workload; default: it follows from --minutes",
+    )
+    command.add_argument("--minutes", type=float, default=8, help="the approximate duration of the measurement")
+    command.add_argument("--repeats", type=int, default=7, help="the number of pairs of turns for each speed-up")
+    command.add_argument("--only", nargs="+", choices=(*NAMES, PLAIN), help="measure only these speed-ups")
+    command.add_argument(
+        "--workloads", nargs="+", help="the workloads, such as `stereoset-intra/gpt2`; default: all eight"
+    )
+    command.add_argument(
+        "--at-once", type=int, default=1, help="the number of concurrent workloads, each on --threads cores"
+    )
     command.add_argument("--cores", type=int, nargs="+", help="run only on these cores")
     command.add_argument("--models-dir", type=Path, default=default_folder())
-    command.add_argument("--json", type=Path, default=None, help="write the record there")
+    command.add_argument("--json", type=Path, default=None, help="write the results to this JSON file")
     own = command.parse_args(arguments)
     shared = parser("").parse_args(["--workload", WORKLOADS[0][0], "--model", WORKLOADS[0][1]])
     return argparse.Namespace(**{**vars(shared), **vars(own)})

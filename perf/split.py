@@ -70,8 +70,12 @@ def _answers(model: CheckpointModel, kind: Kind, questions: list[Question]) -> d
 
 def main() -> None:
     """Measure, print, and write the record."""
-    command = parser("A model forced to split, beside the whole model.")
-    command.add_argument("--max-memory", default=None, help="as of `tiltmeter run`; by default part of the weights")
+    command = parser("A model that is split over devices, compared with the whole model.")
+    command.add_argument(
+        "--max-memory",
+        default=None,
+        help="maximum memory per device, as in `tiltmeter run`; default: too little for all weights",
+    )
     options = command.parse_args()
     record = measure(options)
     row = [

@@ -127,7 +127,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=500)
     parser.add_argument("--times", type=int, default=40)
-    parser.add_argument("--items", type=int, default=400, help="items of each part and language")
+    parser.add_argument("--items", type=int, default=400, help="the number of items of each part and language")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)

@@ -321,7 +321,7 @@ def openings(folder: Path, times: int) -> dict[str, float]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--reviewers", type=int, default=30)
-    parser.add_argument("--rate", type=float, default=60.0, help="decisions a second of all reviewers together")
+    parser.add_argument("--rate", type=float, default=60.0, help="decisions per second, summed over all reviewers")
     parser.add_argument("--seconds", type=float, default=300.0)
     parser.add_argument("--items", type=int, default=4000)
     parser.add_argument("--kills", type=int, default=0)

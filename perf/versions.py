@@ -113,7 +113,9 @@ def main() -> None:
     """Measure all workloads and print a table."""
     command = argparse.ArgumentParser(prog="python -m perf.versions", description=__doc__)
     command.add_argument("other", type=Path, help="the checkout of the other version")
-    command.add_argument("--workloads", nargs="+", default=None, help="`gest/bert-29k` and so on; default: all eight")
+    command.add_argument(
+        "--workloads", nargs="+", default=None, help="the workloads, such as `gest/bert-29k`; default: all eight"
+    )
     command.add_argument("--turns", type=int, default=7)
     command.add_argument("--items", type=int, default=200)
     command.add_argument("--items-from", default=None)

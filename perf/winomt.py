@@ -6,10 +6,10 @@ It needs eflomal. The first table has the accuracy and ΔG of the released log a
 file in the mirror in a language with rules, and the spread over several alignments. For German it adds a rule like that
 of the released code: the nearest article or pronoun decides, except *den*.
 
-The second table is for contexts of MT-GenEval, which have a reference in both genders. If the rules find different
-words for a noun of WinoMT in the two references, they should detect the gender of each reference. If both are detected
-the wrong way round, the context is probably about another person; the last column counts these, which may also be
-errors. Nouns without a gender in both references are omitted.
+The second table is for contexts of MT-GenEval, which have a reference in both genders. If the two references
+have different words for a noun of WinoMT, the rules should detect the gender of each reference. If both genders are
+wrong, the context is probably about another person; the last column counts these contexts, some of which may be errors
+of the rules. Nouns without a gender in both references are omitted.
 """
 
 import argparse
@@ -166,7 +166,7 @@ def _read(item: GenevalItem, text: str, pair: AlignedPair, place: int, language:
 def main() -> None:
     """Print both tables."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--times", type=int, default=3, help="alignments of each file")
+    parser.add_argument("--times", type=int, default=3, help="the number of alignments of each file")
     options = parser.parse_args()
     aligner, mirror = find_aligner(), os.environ.get("TILTMETER_MIRROR")
     if aligner is None or mirror is None:

@@ -59,12 +59,18 @@ def main() -> int:
 
 def _parse_options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m perf.architectures", description=__doc__.splitlines()[0])
-    parser.add_argument("--only", nargs="+", default=[], metavar="NAME", help="model types: gpt2, or causal/gpt2")
-    parser.add_argument("--short", action="store_true", help="the architectures that `make test` compares")
-    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="architectures at once")
-    parser.add_argument("--seconds", type=float, default=600, help="time limit of one variant")
+    parser.add_argument(
+        "--only", nargs="+", default=[], metavar="NAME", help="test only these model types, such as gpt2 or causal/gpt2"
+    )
+    parser.add_argument("--short", action="store_true", help="test only the architectures that `make test` compares")
+    parser.add_argument(
+        "--jobs", type=int, default=os.cpu_count() or 1, help="the number of architectures that are tested in parallel"
+    )
+    parser.add_argument("--seconds", type=float, default=600, help="the time limit for one variant of an architecture")
     parser.add_argument("--out", type=Path, help="write all results to this JSON file")
-    parser.add_argument("--page", type=Path, default=_PAGE, help="the page with the table of a complete run")
+    parser.add_argument(
+        "--page", type=Path, default=_PAGE, help="the Markdown page to which a complete run writes its tables"
+    )
     return parser.parse_args()
 
 

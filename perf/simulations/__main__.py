@@ -39,9 +39,13 @@ def modules() -> list[ModuleType]:
 def main() -> None:
     """Run the simulations and print their tables in Markdown."""
     parser = argparse.ArgumentParser(prog="python -m perf.simulations", description=__doc__)
-    parser.add_argument("tables", nargs="*", metavar="TABLE", help="these tables only; --list names them")
-    parser.add_argument("--data-sets", type=int, default=4_000, help="of each setting")
-    parser.add_argument("--jobs", type=int, default=2, help="processes")
+    parser.add_argument(
+        "tables", nargs="*", metavar="TABLE", help="simulate only these tables; --list prints their names"
+    )
+    parser.add_argument(
+        "--data-sets", type=int, default=4_000, help="the number of simulated data sets for each setting"
+    )
+    parser.add_argument("--jobs", type=int, default=2, help="the number of parallel processes")
     parser.add_argument("--out", type=Path, help="write the tables to this file")
     parser.add_argument("--list", action="store_true", help="print the names of the tables")
     arguments = parser.parse_args()

@@ -1,8 +1,9 @@
-"""Error rates of verdicts on a change of a model: false help, false harm, and non-inferiority of quality.
+"""Error rates of verdicts on a change of a model: false "helped", false "made worse", and non-inferiority of quality.
 
 A model is measured before and after a change on two languages of a benchmark like StereoSet, with two parts, four bias
-types, target terms and words. One language is the target. Preferences are probits with normal effects of items; the
-change has effects of single items, of targets or of words, whose mean is 0 unless there is a true change.
+types, target terms and words. One language is the target. Preferences follow a probit model with normal effects of
+targets and words. The change has random effects of single items, targets or words; their mean is 0 unless there is a
+true change.
 """
 
 import math
@@ -29,7 +30,7 @@ from tiltmeter.measures.records import OVERALL
 from tiltmeter.measures.standard_errors import Floats
 
 LANGUAGES, PARTS, TYPES = ("en", "de"), ("intrasentence", "intersentence"), ("gender", "profession", "race", "religion")
-HELPED, WORSE, HARMED, KEPT = "helped", "made worse", "harmed elsewhere", "quality not lower by more than the margin"
+HELPED, WORSE, HARMED, KEPT = "helped", "made worse", "harmed elsewhere", "loss beyond the margin excluded"
 # Standard deviations of the effects of a change, and those of the model before it.
 _CHANGE, _BEFORE = 0.4, {"target": 0.2, "stereotype_word": 0.2}
 
@@ -37,19 +38,19 @@ TABLES = (
     Table(
         "changes",
         "Changes without a true effect: false verdicts",
-        ("items a part", "SS", "the change differs by"),
+        ("items per part", "SS", "the change varies between"),
         (HELPED, WORSE, HARMED),
     ),
     Table(
         "change power",
         "Changes with a true effect: verdicts",
-        ("items a part", "SS of the target before and after", "SS elsewhere before and after"),
+        ("items per part", "SS of the target before and after", "SS elsewhere before and after"),
         (HELPED, WORSE, HARMED),
     ),
     Table(
         "quality",
-        "LMS with a true loss: how often it is shown to be not lower by more than the margin",
-        ("items a part", "loss", "margin"),
+        "LMS with and without a true loss: how often a loss of more than the margin is excluded",
+        ("items per part", "loss", "margin"),
         (KEPT,),
     ),
 )
@@ -165,7 +166,7 @@ def verdicts(n: int, truth: Truth) -> Simulate:
 
 
 def non_inferiority(n: int, truth: Truth) -> Simulate:
-    """Simulate how often LMS of the target language is shown to be not lower by more than the margin."""
+    """Simulate how often a loss of LMS of more than the margin is excluded, in the target language."""
     structure, _ = build_items(n)
 
     def draw_and_count(rng: Rng) -> dict[str, bool | None]:

@@ -52,7 +52,7 @@ TABLES = (
     ),
     Table(
         "base rates",
-        "The test of a difference of log g_s beside two permutation tests: rejected, 20 sentences a stereotype",
+        "The test of a difference of log g_s and two permutation tests: how often they reject; 20 sentences each",
         ("base-rate shift", "true difference"),
         ("paired t within stereotypes", "interval leaves out 0", "sign flips, not centred", "sign flips, centred"),
     ),

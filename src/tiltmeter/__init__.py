@@ -14,7 +14,20 @@ from tiltmeter.errors import DataError, DownloadError, ModelError, TiltmeterErro
 
 if TYPE_CHECKING:
     from tiltmeter import datasets
-    from tiltmeter.api import assess_change, check, compare, load_run, plot, report, strongest_items, summary
+    from tiltmeter.api import (
+        assess_change,
+        check,
+        compare,
+        compare_groups,
+        compare_languages,
+        compare_sizes,
+        compare_with_references,
+        load_run,
+        plot,
+        report,
+        strongest_items,
+        summary,
+    )
     from tiltmeter.benchmarks.benchmark import Benchmark
     from tiltmeter.comparing.gate_rules import Rule
     from tiltmeter.comparing.gate_verdict import RuleVerdict
@@ -65,6 +78,10 @@ __all__ = [
     "assess_change",
     "check",
     "compare",
+    "compare_groups",
+    "compare_languages",
+    "compare_sizes",
+    "compare_with_references",
     "datasets",
     "evaluate",
     "evaluate_translator",
@@ -103,6 +120,10 @@ _LAZY = {
     "assess_change": "tiltmeter.api",
     "check": "tiltmeter.api",
     "compare": "tiltmeter.api",
+    "compare_groups": "tiltmeter.api",
+    "compare_languages": "tiltmeter.api",
+    "compare_sizes": "tiltmeter.api",
+    "compare_with_references": "tiltmeter.api",
     "evaluate": "tiltmeter.runs.evaluate",
     "evaluate_translator": "tiltmeter.runs.translation_run",
     "load_run": "tiltmeter.api",

@@ -5,28 +5,32 @@ Each function accepts a run as the path of its folder or as a `Result`.
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, get_args, overload
+from typing import TYPE_CHECKING, Literal, get_args
 
 import pandas as pd
 
-from tiltmeter.comparing import change_assessment, comparison, gate_check
+from tiltmeter.comparing import (
+    change_assessment,
+    comparison,
+    crossed_languages,
+    gate_check,
+    grouped_comparison,
+    reference_comparison,
+    size_comparison,
+)
 from tiltmeter.comparing import strongest_items as strongest
-from tiltmeter.comparing.attributes import find_run_attributes
+from tiltmeter.comparing.attributes import ModelAttributes, find_run_attributes
 from tiltmeter.comparing.cell_selection import parse_target
 from tiltmeter.comparing.comparability import Across
 from tiltmeter.comparing.comparison import By
-from tiltmeter.comparing.crossed_languages import compare_languages
 from tiltmeter.comparing.gate_rules import Rule, parse_rule
 from tiltmeter.comparing.gate_verdict import RuleVerdict
 from tiltmeter.comparing.group_difference import GroupComparison
-from tiltmeter.comparing.grouped_comparison import compare_groups
 from tiltmeter.comparing.language_comparison import LanguageComparison
 from tiltmeter.comparing.model_change import ModelChange
 from tiltmeter.comparing.paired_difference import Comparison
-from tiltmeter.comparing.reference_comparison import compare_with_references
 from tiltmeter.comparing.reference_position import ReferenceComparison
 from tiltmeter.comparing.reference_sets import load_references
-from tiltmeter.comparing.size_comparison import compare_sizes
 from tiltmeter.comparing.size_slopes import SizeComparison
 from tiltmeter.comparing.tuning_overlap import TuningTexts, read_tuning_texts
 from tiltmeter.errors import UsageError
@@ -38,7 +42,7 @@ if TYPE_CHECKING:
     from altair import TopLevelMixin
 
 Run = Path | str | Result
-# What a comparison of languages is repeated over.
+# The property for whose values a comparison of languages is repeated.
 Over = Literal["protocols"]
 OVER: tuple[Over, ...] = get_args(Over)
 
@@ -55,7 +59,6 @@ def load_run(path: Path | str) -> Result:
     return Result.load(path)
 
 
-@overload
 def compare(
     runs: Sequence[Run] | Mapping[str, Run],
     *,
@@ -64,114 +67,9 @@ def compare(
     measures: Sequence[str] = (),
     where: Mapping[str, str] | None = None,
     across: Sequence[Across] = (),
-    group: None = None,
-    size: Literal[False] = False,
-    languages: Literal[False] = False,
-    over: None = None,
-    attributes: Path | str | None = None,
     family: str = "portion",
     fixed: Sequence[str] | None = None,
-    reference: None = None,
-) -> Comparison: ...
-
-
-@overload
-def compare(
-    runs: Sequence[Run] | Mapping[str, Run],
-    *,
-    by: By | None = None,
-    baseline: str | None = None,
-    measures: Sequence[str] = (),
-    where: Mapping[str, str] | None = None,
-    across: Sequence[Across] = (),
-    group: str,
-    size: Literal[False] = False,
-    languages: Literal[False] = False,
-    over: None = None,
-    attributes: Path | str | None = None,
-    family: str = "portion",
-    fixed: Sequence[str] | None = None,
-    reference: None = None,
-) -> GroupComparison: ...
-
-
-@overload
-def compare(
-    runs: Sequence[Run] | Mapping[str, Run],
-    *,
-    by: By | None = None,
-    baseline: str | None = None,
-    measures: Sequence[str] = (),
-    where: Mapping[str, str] | None = None,
-    across: Sequence[Across] = (),
-    group: None = None,
-    size: Literal[True],
-    languages: Literal[False] = False,
-    over: None = None,
-    attributes: Path | str | None = None,
-    family: str = "portion",
-    fixed: Sequence[str] | None = None,
-    reference: None = None,
-) -> SizeComparison: ...
-
-
-@overload
-def compare(
-    runs: Sequence[Run] | Mapping[str, Run],
-    *,
-    by: By | None = None,
-    baseline: str | None = None,
-    measures: Sequence[str] = (),
-    where: Mapping[str, str] | None = None,
-    across: Sequence[Across] = (),
-    group: str | None = None,
-    size: bool = False,
-    languages: Literal[True],
-    over: Over | None = None,
-    attributes: Path | str | None = None,
-    family: str = "portion",
-    fixed: Sequence[str] | None = None,
-    reference: None = None,
-) -> LanguageComparison: ...
-
-
-@overload
-def compare(
-    runs: Sequence[Run] | Mapping[str, Run],
-    *,
-    by: By | None = None,
-    baseline: str | None = None,
-    measures: Sequence[str] = (),
-    where: Mapping[str, str] | None = None,
-    across: Sequence[Across] = (),
-    group: str | None = None,
-    size: bool = False,
-    languages: bool = False,
-    over: Over | None = None,
-    attributes: Path | str | None = None,
-    family: str = "portion",
-    fixed: Sequence[str] | None = None,
-    reference: Path | str,
-) -> ReferenceComparison: ...
-
-
-def compare(
-    runs: Sequence[Run] | Mapping[str, Run],
-    *,
-    by: By | None = None,
-    baseline: str | None = None,
-    measures: Sequence[str] = (),
-    where: Mapping[str, str] | None = None,
-    across: Sequence[Across] = (),
-    group: str | None = None,
-    size: bool = False,
-    languages: bool = False,
-    over: Over | None = None,
-    attributes: Path | str | None = None,
-    family: str = "portion",
-    fixed: Sequence[str] | None = None,
-    reference: Path | str | None = None,
-) -> Comparison | GroupComparison | SizeComparison | LanguageComparison | ReferenceComparison:
+) -> Comparison:
     """Compare models that answered the same items, or languages that have translations of the same items.
 
     Differences are computed item by item, with 95% intervals and Holm's correction for multiple tests. `runs` are runs
@@ -179,20 +77,9 @@ def compare(
     `any`; `any` compares different models in different languages. With `baseline`, all other models, languages or runs
     are compared only with this one. `where` selects items, for example `{"bias_type": "gender"}`. `across` names the
     properties in which the runs may differ: `kinds` (of models), `protocols`, `editions` (of data sets) or
-    `tokenizers`.
-
-    With `group`, groups of models or languages are compared instead; `group` is an attribute that defines the groups,
-    such as `instruct` or `script=Latin,Greek`. With `size`, the function estimates how each measure changes with model
-    size within a model family. With `languages`, languages are compared over all models of the runs, for these models
-    and for models like these; `group` is then the only attribute by which models or languages are grouped, and
-    `over="protocols"` repeats the analysis for each protocol. `attributes` is a TOML file with attributes of models;
-    the default is the file `plan.toml` in the folder of the runs or in a folder above. `family` says which tests are
-    corrected together: the tests of a measure in one part and language (`portion`), or all tests of the comparison
-    (`run`). `fixed` are factors over which the results do not generalise, for example `["words"]`; the default are the
-    factors that are fixed in all runs.
-
-    With `reference`, each run is compared with reference results: "published" for published results (after `tiltmeter
-    reference fetch`), or the path of a reference file or of a folder with reference files or runs.
+    `tokenizers`. `family` says which tests are corrected together: the tests of a measure in one part and language
+    (`portion`), or all tests of the comparison (`run`). `fixed` are factors over which the results do not generalise,
+    for example `["words"]`; the default are the factors that are fixed in all runs.
 
     >>> import tiltmeter
     >>> comparison = tiltmeter.compare(["runs/bert", "runs/roberta"], measures=["SS"])
@@ -200,82 +87,146 @@ def compare(
     >>> difference.part, difference.contrast.difference, difference.verdict
     ('overall', 11.0, 'significant')
     """
-    listed = _list_runs(runs)
-    _reject_duplicates(listed)
-    folders = [Path(run).resolve() for run in listed if not isinstance(run, Result)]
-    if over is not None and over not in OVER:
-        raise UsageError(f"over={over!r} is not known; choose {', '.join(OVER)}.")
     if by is not None and by not in comparison.BY:
         raise UsageError(f"by={by!r} is not known; choose {', '.join(comparison.BY)}.")
-    where, families = where or {}, read_families(family)
-    if reference is not None:
-        _reject_options_with(
-            "--with",
-            by=by,
-            baseline=baseline,
-            group=group,
-            size=size,
-            languages=languages,
-            over=over,
-            attributes=attributes,
-        )
-        named = _load_with_fixed_factors(runs, fixed)
-        portions = {(entry.benchmark, entry.language) for _, run in named for entry in run.manifest.asked}
-        return compare_with_references(
-            named,
-            load_references(reference, portions),
-            str(reference),
-            measures=measures,
-            where=where,
-            across=across,
-            families=families,
-        )
-    if languages:
-        _reject_options_with("--languages", by=by, baseline=baseline, size=size)
-        described = find_run_attributes(folders, None if attributes is None else Path(attributes))
-        return compare_languages(
-            _load_with_fixed_factors(runs, fixed),
-            described,
-            measures=measures,
-            where=where,
-            across=across,
-            group=group,
-            over_protocols=over is not None,
-        )
-    if over is not None:
-        raise UsageError("--over needs --languages; add it, or leave out --over.")
-    if group is None and not size:
-        if attributes is not None:
-            raise UsageError(
-                "--attributes needs --group, --size or --languages; add one of these three, or leave --attributes out."
-            )
-        return comparison.compare(
-            _load_with_fixed_factors(runs, fixed),
-            by=by,
-            baseline=baseline,
-            measures=measures,
-            where=where,
-            across=across,
-            families=families,
-        )
-    if baseline is not None:
-        raise UsageError("--baseline cannot be combined with --group or --size; leave --baseline out.")
-    if size and (by is not None or group is not None):
-        raise UsageError("--size cannot be combined with --by or --group; leave --by and --group out.")
-    described = find_run_attributes(folders, None if attributes is None else Path(attributes))
-    named = _load_with_fixed_factors(runs, fixed)
-    if group is None:
-        return compare_sizes(named, described, measures=measures, where=where, across=across, families=families)
-    return compare_groups(
-        named, group, described, by=by, measures=measures, where=where, across=across, families=families
+    return comparison.compare(
+        _load_compared_runs(runs, fixed),
+        by=by,
+        baseline=baseline,
+        measures=measures,
+        where=where or {},
+        across=across,
+        families=read_families(family),
     )
 
 
-def _reject_options_with(option: str, **given: object) -> None:
-    """Raise an error for options that a comparison with this option does not have."""
-    for name, value in given.items():
-        if value:
-            raise UsageError(f"--{name} cannot be combined with {option}; leave it out.")
+def compare_groups(
+    runs: Sequence[Run] | Mapping[str, Run],
+    attribute: str,
+    *,
+    by: By | None = None,
+    measures: Sequence[str] = (),
+    where: Mapping[str, str] | None = None,
+    across: Sequence[Across] = (),
+    attributes: Path | str | None = None,
+    family: str = "portion",
+    fixed: Sequence[str] | None = None,
+) -> GroupComparison:
+    """Compare groups of models or languages that differ in an attribute, such as `instruct` or `script=Latin,Greek`.
+
+    `attributes` is a TOML file with attributes of models; the default is the file `plan.toml` in the folder of the runs
+    or in a folder above. The other parameters are those of `compare`.
+    """
+    if by is not None and by not in comparison.BY:
+        raise UsageError(f"by={by!r} is not known; choose {', '.join(comparison.BY)}.")
+    named = _load_compared_runs(runs, fixed)
+    return grouped_comparison.compare_groups(
+        named,
+        attribute,
+        _find_attributes(runs, attributes),
+        by=by,
+        measures=measures,
+        where=where or {},
+        across=across,
+        families=read_families(family),
+    )
+
+
+def compare_sizes(
+    runs: Sequence[Run] | Mapping[str, Run],
+    *,
+    measures: Sequence[str] = (),
+    where: Mapping[str, str] | None = None,
+    across: Sequence[Across] = (),
+    attributes: Path | str | None = None,
+    family: str = "portion",
+    fixed: Sequence[str] | None = None,
+) -> SizeComparison:
+    """Estimate how each measure changes with model size within a model family.
+
+    The parameters are those of `compare_groups`.
+    """
+    named = _load_compared_runs(runs, fixed)
+    return size_comparison.compare_sizes(
+        named,
+        _find_attributes(runs, attributes),
+        measures=measures,
+        where=where or {},
+        across=across,
+        families=read_families(family),
+    )
+
+
+def compare_languages(
+    runs: Sequence[Run] | Mapping[str, Run],
+    *,
+    group: str | None = None,
+    over: Over | None = None,
+    measures: Sequence[str] = (),
+    where: Mapping[str, str] | None = None,
+    across: Sequence[Across] = (),
+    attributes: Path | str | None = None,
+    fixed: Sequence[str] | None = None,
+) -> LanguageComparison:
+    """Compare languages over all models of the runs, for these models and, as a sample, for similar models.
+
+    `group` is the only attribute by which models or languages are grouped; the default is every attribute that is
+    known. `over="protocols"` repeats the analysis for each protocol. The other parameters are those of
+    `compare_groups`.
+    """
+    if over is not None and over not in OVER:
+        raise UsageError(f"over={over!r} is not known; choose {', '.join(OVER)}.")
+    named = _load_compared_runs(runs, fixed)
+    return crossed_languages.compare_languages(
+        named,
+        _find_attributes(runs, attributes),
+        measures=measures,
+        where=where or {},
+        across=across,
+        group=group,
+        over_protocols=over is not None,
+    )
+
+
+def compare_with_references(
+    runs: Sequence[Run] | Mapping[str, Run],
+    source: Path | str = "published",
+    *,
+    measures: Sequence[str] = (),
+    where: Mapping[str, str] | None = None,
+    across: Sequence[Across] = (),
+    family: str = "portion",
+    fixed: Sequence[str] | None = None,
+) -> ReferenceComparison:
+    """Compare each run with reference results.
+
+    `source` is "published" for published results (after `tiltmeter reference fetch`), or the path of a reference file
+    or of a folder with reference files or runs. The other parameters are those of `compare`.
+    """
+    named = _load_compared_runs(runs, fixed)
+    portions = {(entry.benchmark, entry.language) for _, run in named for entry in run.manifest.asked}
+    return reference_comparison.compare_with_references(
+        named,
+        load_references(source, portions),
+        str(source),
+        measures=measures,
+        where=where or {},
+        across=across,
+        families=read_families(family),
+    )
+
+
+def _load_compared_runs(
+    runs: Sequence[Run] | Mapping[str, Run], fixed: Sequence[str] | None
+) -> list[tuple[str, Result]]:
+    """Return (name, result) of each run, all with the same fixed factors; no folder may be given twice."""
+    _reject_duplicates(_list_runs(runs))
+    return _load_with_fixed_factors(runs, fixed)
+
+
+def _find_attributes(runs: Sequence[Run] | Mapping[str, Run], attributes: Path | str | None) -> ModelAttributes:
+    folders = [Path(run).resolve() for run in _list_runs(runs) if not isinstance(run, Result)]
+    return find_run_attributes(folders, None if attributes is None else Path(attributes))
 
 
 def assess_change(
@@ -288,7 +239,7 @@ def assess_change(
     across: Sequence[Across] = (),
     fixed: Sequence[str] | None = None,
 ) -> ModelChange:
-    """Compare a model before and after a change, such as debiasing or quantisation, and tell whether the change helped.
+    """Compare a model before and after a change, such as debiasing or quantisation; the result is a verdict.
 
     `before` and `after` are the runs of the two models. `targets` are the results that the change was meant to improve,
     as `BENCHMARK[/PART][:LANGUAGE][.MEASURE][[NAME=GROUP]]`; the default is the primary measure of each benchmark. All

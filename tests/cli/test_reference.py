@@ -94,7 +94,7 @@ def test_fetch_what_is_available(small_mirror: Path, monkeypatch: pytest.MonkeyP
         on="stereoset:en",
         model="mine",
     )
-    (found,) = tiltmeter.compare([ours], reference="published").positions
+    (found,) = tiltmeter.compare_with_references([ours]).positions
     assert [one.outcome for one in found.same] == ["identical"]
     # The file in the cache is used although the mirror is empty now.
     shutil.rmtree(small_mirror / "slds-lmu")

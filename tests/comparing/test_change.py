@@ -76,7 +76,7 @@ def test_harm_to_another_bias_type_is_found() -> None:
     assert find(change, "target", bias_type="gender").outcome == "closer"
     assert find(change, "elsewhere", bias_type="race").outcome == "farther"
     assert find(change, "elsewhere", bias_type="profession").outcome in ("identical", "not worse")
-    assert_mentions(change.sentence, "harmed elsewhere", "stereoset:en, race: SS")
+    assert_mentions(change.sentence, "harm elsewhere", "stereoset:en, race: SS")
 
 
 def test_results_that_mix_targeted_and_other_items_are_left_out() -> None:
@@ -101,8 +101,8 @@ def test_by_default_the_primary_measure_of_each_benchmark_is_the_target() -> Non
         "stereoset:en: SS",
         "stereoset:de: SS",
         "gender-pairs:en: CPS",
-        "gest:en, template-3: log g_s",
-        "gest:en, template-4: log g_s",
+        "gest:en template-3: log g_s",
+        "gest:en template-4: log g_s",
     ]
     elsewhere = {(row.difference.part, *row.where.values()) for row in change.select_rows("elsewhere")}
     assert elsewhere == {("intrasentence",), ("intersentence",)} | {

@@ -242,12 +242,8 @@ def test_results_as_text_table_and_dictionary() -> None:
 
 def test_the_function_and_the_command(tmp_path: Path) -> None:
     folders = [saved(tmp_path / name, result) for name, result in runs()[:3]]
-    comparison = tiltmeter.compare(folders, languages=True, measures=["SS"])
+    comparison = tiltmeter.compare_languages(folders, measures=["SS"])
     assert isinstance(comparison, tiltmeter.LanguageComparison)
-    with raises_mentioning(UsageError, "--baseline", "--languages"):
-        tiltmeter.compare(folders, languages=True, baseline="de")
-    with raises_mentioning(UsageError, "--over", "--languages"):
-        tiltmeter.compare(folders, over="protocols")  # type: ignore[call-overload]
     done = CliRunner().invoke(app, ["compare", *map(str, folders), "--languages", "--measure", "SS", "--json"])
     assert done.exit_code == 0, done.output
     assert '"models_like_these"' in done.stdout

@@ -274,8 +274,6 @@ def test_sources_without_references_are_errors(tmp_path: Path) -> None:
 
 def test_from_python(tmp_path: Path) -> None:
     add_references(nine(), tmp_path / "team")
-    found = tiltmeter.compare({"mine": model("mine", 60)[1]}, reference=tmp_path / "team")
+    found = tiltmeter.compare_with_references({"mine": model("mine", 60)[1]}, tmp_path / "team")
     assert isinstance(found, tiltmeter.ReferenceComparison)
     assert found.positions[0].rank == 7
-    with raises_mentioning(UsageError, "--group", "--with"):
-        tiltmeter.compare([model("mine", 60)[1]], reference=tmp_path / "team", group="x")

@@ -210,6 +210,6 @@ def test_sizes_come_from_the_manifest_and_families_from_the_plan(tmp_path: Path)
     (tmp_path / "plan.toml").write_text(
         "".join(f'[[models]]\nname = "{name}"\nattributes = {{ family = "a" }}\n' for name, _ in models()[:2])
     )
-    found = tiltmeter.compare(folders, size=True, measures=["SS"])
+    found = tiltmeter.compare_sizes(folders, measures=["SS"])
     assert [model.parameters for model in found.slopes[0].models] == [1e7, 1e8]
     assert len(found.to_frame()) == 3

@@ -123,5 +123,7 @@ def test_conversion_and_projects_are_refused(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("_unlicensed")
 def test_replies_that_may_quote_are_emptied() -> None:
-    answers = pd.DataFrame({"benchmark": [NAME, "starter"], "reply": ["My aunt knits.", "A."]})
-    assert drop_restricted_replies(answers)["reply"].tolist() == ["", "A."]
+    texts = {"reply": ["My aunt knits.", "A."], "thinking": ["She knits.", "First."]}
+    emptied = drop_restricted_replies(pd.DataFrame({"benchmark": [NAME, "starter"], **texts}))
+    assert emptied["reply"].tolist() == ["", "A."]
+    assert emptied["thinking"].tolist() == ["", "First."]

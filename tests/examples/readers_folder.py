@@ -12,6 +12,7 @@ from pathlib import Path
 
 import peft
 import torch
+from safetensors.torch import save_file
 from torch import nn
 from transformers import AutoModelForCausalLM, GPT2Model
 
@@ -87,6 +88,8 @@ def _models(folder: Path, hub: Path) -> None:
             parameter.data.normal_()
     adapted.peft_config["default"].base_model_name_or_path = "gpt2"
     adapted.save_pretrained(folder / "my-lora")
+    save_file({"layer.0": torch.ones(base.config.hidden_size)}, folder / "fair.safetensors")
+    (folder / "fair.txt").write_text("Treat all people equally.", encoding="utf-8")
 
 
 def _released_head(folder: Path, hub: Path) -> None:

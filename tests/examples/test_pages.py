@@ -63,6 +63,7 @@ RUNS = {
     "matrix/bert": "google-bert/bert-base-cased --on stereoset:en",
     "matrix/roberta": "roberta-base --on stereoset:en",
     "older": "gpt2 --on stereoset:en",
+    "tuned": "roberta-base --on stereoset:en",
 }
 
 # The TOML files that a page prints, in order.

@@ -162,6 +162,9 @@ def test_the_columns_of_the_table_of_scores() -> None:
     difference = len("She smiled.") - len("She frowned at him.")
     no_words = dict.fromkeys(words, "")
     assert get_item_form(INTER).attributes(INTER) == {**same, **no_words, "length_difference": difference}
+    whole = get_item_form(WHOLE).attributes(WHOLE)
+    # Items without a blank have no words; the words in which their sentences differ are what other items share.
+    assert (whole["stereotype_word"], whole["anti_stereotype_word"]) == ("gentil", "rude")
     terms = {"more_terms": "aunt", "less_terms": "uncle"}
     assert get_item_form(PAIR).attributes(PAIR) == {"bias_type": "gender", "direction": "stereo", **terms}
     winobias = {"occupation": "gardener", "occupation_gender": "male", "template": ""}

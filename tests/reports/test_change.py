@@ -43,9 +43,9 @@ def printed(change: ModelChange, **options: bool) -> str:
 
 def test_the_answer_is_printed_first(change: ModelChange) -> None:
     text = printed(change)
-    assert text.startswith("The change helped, but harmed elsewhere")
-    assert_mentions(text, "race", "worse", "items changed sides", "Warning", "Without the items", "--all")
-    assert "profession" not in text.partition("items changed sides")[0].partition("interval")[2]
+    assert text.startswith("The change helped, but did harm elsewhere")
+    assert_mentions(text, "race", "worse", "items flipped", "Warning", "Without the items", "--all")
+    assert "profession" not in text.partition("items flipped")[0].partition("interval")[2]
     assert_mentions(printed(change, everything=True), "profession", "away", "Other inter-")
 
 
@@ -58,7 +58,7 @@ def test_the_table_has_a_row_for_each_result(change: ModelChange) -> None:
 
 def test_the_page_has_the_answer_the_figure_and_the_flipped_items(change: ModelChange) -> None:
     page = render_change_page(change, items=3)
-    assert_mentions(page, "Did the change help?", "harmed elsewhere", "Content warning", "Sentence inter-")
+    assert_mentions(page, "Did the change help?", "harm elsewhere", "Content warning", "Sentence inter-")
     assert page.count("<svg") > 1
     assert page.count('class="item"') == 3
     assert "<script" not in page

@@ -265,7 +265,8 @@ def test_a_server_that_dies_loses_nothing(tmp_path: Path, monkeypatch: pytest.Mo
     assert 47 <= stored <= 50
     assert result.manifest.models[0].details["asked"] == 120 - stored
     assert len(set(server.answered)) == 120
-    assert len(server.answered) == 120 + 50 - stored + REPEATED_MESSAGES  # the model is confirmed by some of them
+    # The model is confirmed by some of them, and a busy server may answer the parallel requests of the first run late.
+    assert 0 <= len(server.answered) - (120 + 50 - stored + REPEATED_MESSAGES) <= 3
 
 
 def test_stored_answers_are_not_asked_for_again(tmp_path: Path) -> None:
@@ -520,7 +521,8 @@ def test_texts_in_parts_and_thoughts(tmp_path: Path) -> None:
         result = evaluate(name, pairs_file(tmp_path, 3))
     assert value(result, "coverage").value == 100.0
     assert result.answers is not None
-    assert set(result.answers["reply"]) == {"<think>A?</think>B"}
+    assert set(result.answers["reply"]) == {"B"}
+    assert set(result.answers["thinking"]) == {"A?"}
 
 
 def test_written_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -160,7 +160,7 @@ def test_invalid_predictions_are_errors(released: Path) -> None:
         score_predictions(file, form="gest", on="starter:en")
     with raises_mentioning(UsageError, "stereotypes-multi", "StereoSet"):
         score_predictions(file, form="stereotypes-multi", on=on)
-    with raises_mentioning(UsageError, "'nothing'", "stereotypes-multi or gest"):
+    with raises_mentioning(UsageError, "'nothing'", "stereotypes-multi", "gest"):
         score_predictions(file, form="nothing", on=on)
     for text, part in {"0.5\n": "16 sentences", "x\n": "number on each line"}.items():
         file.write_text(text, encoding="utf-8")

@@ -208,7 +208,7 @@ def test_a_comparison_of_languages(client: TestClient, work: Path) -> None:
     assert "by=languages" in compared
     answer = client.get(f"/runs/comparison?{query}").text
     runs = {name: work / "runs" / name for name in ("ada", "bea")}
-    assert answer == render_language_page(api.compare(runs, languages=True))
+    assert answer == render_language_page(api.compare_languages(runs))
     assert "iframe" in client.get("/runs/compared?run=runs/ada&by=languages").text
     one_language = html.unescape(client.get("/runs/compared?run=runs/bert&by=languages").text)
     assert "iframe" not in one_language

@@ -5,12 +5,9 @@ from typing import Annotated, Any
 
 import typer
 
-from tiltmeter.cli.change_output import assess_change, print_change_files, reject_options
-from tiltmeter.cli.compare_output import show_groups, show_languages, show_pairs, show_references, show_sizes
+from tiltmeter.cli.compare_kinds import DEFAULT_ITEMS, compare_and_show, find_kind, reject_other_options
 from tiltmeter.cli.output import parse_choice
 from tiltmeter.errors import UsageError
-
-_DEFAULT_ITEMS = 200
 
 
 def compare(
@@ -50,14 +47,15 @@ def compare(
         bool,
         typer.Option(
             "--languages",
-            help="Compare languages over all models, for these models and for models like these; --group selects an "
+            help="Compare languages over all models, for these models and for similar models; --group selects an "
             "attribute of models or languages.",
         ),
     ] = False,
     over: Annotated[
         str | None,
         typer.Option(
-            metavar="NAME", help="With --languages: repeat the analysis for each of the `protocols` of the runs."
+            metavar="NAME",
+            help="With --languages: repeat the analysis for each value of a property; the only choice is `protocols`.",
         ),
     ] = None,
     reference: Annotated[
@@ -65,28 +63,29 @@ def compare(
         typer.Option(
             "--with",
             metavar="SOURCE",
-            help="Show each run among reference results: `published` (see `tiltmeter reference`), a reference file, or "
-            "a folder with reference files or runs.",
+            help="Compare each run with reference results: `published` (see `tiltmeter reference`), a reference file, "
+            "or a folder with reference files or runs.",
         ),
     ] = None,
     before: Annotated[
         list[Path] | None,
         typer.Option(
             metavar="RUN",
-            help="The run of a model before a change, such as fine-tuning; with --after, tells whether the change "
-            "helped. Repeat for more runs.",
+            help="The run of a model before a change, such as fine-tuning. With --before and --after, the result is a "
+            "verdict on the change. Repeat the option for more runs.",
         ),
     ] = None,
     after: Annotated[
         list[Path] | None,
-        typer.Option(metavar="RUN", help="The run of the model after the change; repeat for more runs."),
+        typer.Option(metavar="RUN", help="The run of the model after the change; repeat the option for more runs."),
     ] = None,
     target: Annotated[
         list[str] | None,
         typer.Option(
             metavar="RESULT",
-            help="With --before: what the change was meant to improve, such as `stereoset.SS[bias_type=gender]`; the "
-            "default is the primary measure of each benchmark. Repeat for more.",
+            help="With --before: a result that the change was meant to improve, such as "
+            "`stereoset.SS[bias_type=gender]`; the default is the primary measure of each benchmark. Repeat the option "
+            "for more.",
         ),
     ] = None,
     quality_margin: Annotated[
@@ -100,8 +99,8 @@ def compare(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="With --before: the texts that the model was tuned on (text, CSV, JSON or JSONL); warns about items "
-            "that are similar to them.",
+            help="With --before: the texts that the model was tuned on (text, CSV, TSV, JSON or JSONL); a warning is "
+            "printed if items are similar to them.",
         ),
     ] = None,
     attributes: Annotated[
@@ -137,7 +136,9 @@ def compare(
     fixed: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="FACTOR", help="Do not generalise over this factor, such as `words` or `targets`; repeat for more."
+            metavar="FACTOR",
+            help="Do not generalise over this factor, such as `words`: results then concern only the words in the "
+            "data. Repeat for more.",
         ),
     ] = None,
     html: Annotated[
@@ -160,13 +161,13 @@ def compare(
     ] = None,
     items: Annotated[
         int, typer.Option(min=0, help="The number of items on the page of --html; 0 for all.")
-    ] = _DEFAULT_ITEMS,
+    ] = DEFAULT_ITEMS,
     everything: Annotated[
         bool,
         typer.Option(
             "--all",
             help="For more than four models or languages: print the comparison of every pair after the summary. With "
-            "--languages, --with or --before: print all tables.",
+            "--languages or --with: print all tables. With --before: print all results and the items that flipped.",
         ),
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the differences as JSON.")] = False,
@@ -201,82 +202,49 @@ def compare(
 
     `tiltmeter compare runs/bert runs/multilingual --size --attributes models.toml --figures figures`
 
-    `tiltmeter compare runs/bert --with published`: where the model stands among published results
+    `tiltmeter compare runs/bert --with published`: a comparison with published results
 
-    `tiltmeter compare --before runs/bert --after runs/tuned --target "stereoset.SS[bias_type=gender]"`: did it help?
+    `tiltmeter compare --before runs/bert --after runs/tuned --target "stereoset.SS[bias_type=gender]"`: the effect of
+    a change
     """
 
-    from tiltmeter import api
     from tiltmeter.comparing.comparability import ACROSS
     from tiltmeter.comparing.comparison import BY
     from tiltmeter.files import reject_unwritable_file, reject_unwritable_folder
 
-    if figures is not None and not (size or languages or reference or before):
-        raise UsageError(
-            "--figures needs --size, --languages, --with or --before; add one of them, or use `tiltmeter report` for "
-            "figures of single runs."
-        )
-    if latex is not None and not (languages or reference or before):
-        raise UsageError(
-            "--latex needs --languages, --with or --before; add one of them, or use `tiltmeter show RUN… --latex` for "
-            "several runs."
-        )
+    given: dict[str, Any] = {
+        "by": parse_choice(by, BY, "--by"),
+        "baseline": baseline,
+        "measure": measure,
+        "group": group,
+        "size": size,
+        "languages": languages,
+        "over": over,
+        "with": reference,
+        "before": before,
+        "after": after,
+        "target": target,
+        "quality-margin": quality_margin,
+        "tuned-on": tuned_on,
+        "attributes": attributes,
+        "where": _parse_filters(where or []),
+        "across": [name for text in across or [] if (name := parse_choice(text, ACROSS, "--across"))],
+        "family": family if family != "portion" else None,
+        "fixed": fixed,
+        "html": html,
+        "figures": figures,
+        "latex": latex,
+        "items": None if items == DEFAULT_ITEMS else items,
+        "all": everything,
+        "json": as_json,
+    }
+    kind = find_kind(given)
+    reject_other_options(given, kind)
     for path in filter(None, (html, latex)):
         reject_unwritable_file(path)
     if figures is not None:
         reject_unwritable_folder(figures)
-    allowed = [name for text in across or [] if (name := parse_choice(text, ACROSS, "--across"))]
-    aims: dict[str, Any] = {"target": target, "quality-margin": quality_margin, "tuned-on": tuned_on}
-    if before or after:
-        others: dict[str, Any] = {"by": by, "baseline": baseline, "measure": measure, "group": group, "size": size}
-        others |= {
-            "with": reference,
-            "over": over,
-            "languages": languages,
-            "attributes": attributes,
-            "where": where,
-            "family": family != "portion",
-        }
-        reject_options(others, "cannot be combined with --before and --after; leave it out")
-        if runs:
-            raise UsageError(f"{runs[0]} is given without --before or --after; write one of the two before it.")
-        change = assess_change(before or [], after or [], **aims, across=allowed, fixed=fixed)
-        print_change_files(change, as_json, everything, html, figures, latex, items)
-        return
-    reject_options(aims, "needs --before and --after; add both, or leave it out")
-    if not runs:
-        raise UsageError("No runs are given; name the runs to compare, or use --before RUN and --after RUN.")
-    chosen_by = parse_choice(by, BY, "--by")
-    options: Any = {
-        "baseline": baseline,
-        "measures": measure or (),
-        "where": _parse_filters(where or []),
-        "across": allowed,
-        "attributes": attributes,
-        "family": family,
-        "fixed": fixed,
-        "over": parse_choice(over, api.OVER, "--over"),
-    }
-    if (group is not None or size or languages or reference) and items != _DEFAULT_ITEMS:
-        raise UsageError("--items cannot be combined with --group, --size, --languages or --with; leave --items out.")
-    if (group is not None or size) and everything and not languages:
-        raise UsageError("--all cannot be combined with --group or --size; leave --all out.")
-    if group is not None and size:
-        raise UsageError("--size cannot be combined with --group; leave out one of them.")
-    if reference is not None:
-        found = api.compare(
-            runs, by=chosen_by, group=group, size=size, languages=languages, reference=reference, **options
-        )
-        show_references(found, as_json, everything, html, figures, latex)
-    elif languages:
-        comparison = api.compare(runs, by=chosen_by, group=group, size=size, languages=True, **options)
-        show_languages(comparison, as_json, everything, html, figures, latex)
-    elif group is not None:
-        show_groups(api.compare(runs, by=chosen_by, group=group, **options), as_json, html)
-    elif size:
-        show_sizes(api.compare(runs, by=chosen_by, size=True, **options), as_json, html, figures)
-    else:
-        show_pairs(api.compare(runs, by=chosen_by, **options), as_json, html, items, everything)
+    compare_and_show(runs or [], kind, given)
 
 
 def _parse_filters(texts: list[str]) -> dict[str, str]:

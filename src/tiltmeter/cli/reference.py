@@ -50,15 +50,15 @@ def fetch(
     names: Annotated[
         list[str] | None, typer.Argument(metavar="NAME", help="The published sets to fetch; by default all.")
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Score also the results that are in the cache.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Score the results in the cache again, too.")] = False,
     verbose: Annotated[
         bool, typer.Option("--verbose", help="Print the reason for each result that is not available.")
     ] = False,
 ) -> None:
     """Download published predictions and translations, score them, and store the scores in the cache.
 
-    Only ids and scores are stored, no texts. Results that cannot be downloaded are named and left out; run the command
-    again to fetch only these.
+    Only ids and scores are stored, no texts. Results that cannot be downloaded are printed and left out. If you run the
+    command again, only these are downloaded.
 
     **Examples**
 
@@ -80,9 +80,11 @@ def fetch(
         for result, reason in missing[: None if verbose else 1]:
             typer.echo(f"  Not available: {result.name}. {reason}", err=True)
         if len(missing) > 1 and not verbose:
-            typer.echo(f"  and {len(missing) - 1} more; --verbose prints all reasons.", err=True)
+            typer.echo(f"  Not available: {len(missing) - 1} more; --verbose prints all reasons.", err=True)
     if not fetched:
-        raise UsageError("No reference result is available, for the reasons above.")
+        raise UsageError(
+            "No reference result is available, for the reasons above; run the command again when they are removed."
+        )
 
 
 @app.command()
@@ -91,7 +93,9 @@ def add(
     to: Annotated[
         Path,
         typer.Option(
-            "--to", metavar="PATH", help="A folder, in which each run gets its own file, or one file NAME.parquet."
+            "--to",
+            metavar="PATH",
+            help="A folder, into which one file is written for each run, or a file NAME.parquet for all runs.",
         ),
     ],
     name: Annotated[
@@ -99,9 +103,9 @@ def add(
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace a run with the same name.")] = False,
 ) -> None:
-    """Add runs without their texts to a set of reference results that you can share.
+    """Add the scores of runs, without texts, to a set of reference results that you can share.
 
-    A set contains the ids of items, scores, measures, the names of models, and the facts that decide what is
+    A set contains the ids of items, scores, measures, the names of models, and the properties that determine what is
     comparable: kind, protocol, data files and versions. It contains no sentence, word, prompt, path or machine name.
 
     **Examples**

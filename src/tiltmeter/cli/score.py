@@ -57,7 +57,9 @@ def score(
     fixed: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="FACTOR", help="Do not generalise over this factor, such as `words` or `targets`; repeat for more."
+            metavar="FACTOR",
+            help="Do not generalise over this factor, such as `words`: results then concern only the words in the "
+            "data. Repeat for more.",
         ),
     ] = None,
     force: Annotated[

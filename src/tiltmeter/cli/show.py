@@ -46,7 +46,9 @@ def show(
     fixed: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="FACTOR", help="Do not generalise over this factor, such as `words` or `targets`; repeat for more."
+            metavar="FACTOR",
+            help="Do not generalise over this factor, such as `words`: results then concern only the words in the "
+            "data. Repeat for more.",
         ),
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print all values as JSON.")] = False,

@@ -129,10 +129,11 @@ class JobLock:
     def __init__(
         self, folder: Path, call: str = "", *, on_lost: Callable[[], None] = lambda: None, wait: bool = True
     ) -> None:
-        """Prepare the lock.
+        """Prepare the lock; the context takes it. For `call` and `on_lost` see the class.
 
-        Usually, entering the context waits for a new heartbeat if another machine owns the lock. If `wait` is false, it
-        does not wait: it raises an error at once if the last heartbeat is recent.
+        If another machine owns the lock, the context waits: it raises a `JobTakenError` at the next heartbeat, and
+        takes the lock if there is none in time. If `wait` is false and the last heartbeat is recent, it raises the
+        error at once.
         """
         self.folder, self.job, self.call = folder, uuid.uuid4().hex, call
         self.each_beat: Callable[[], None] = lambda: None

@@ -86,7 +86,7 @@ def start_process(
     variables: Mapping[str, str] | None = None,
     directory: Path | None = None,
 ) -> "subprocess.Popen[bytes]":
-    """Start `python -m MODULE FOLDER` as a process that continues if its caller ends and ignores Ctrl-C.
+    """Start `python -m MODULE FOLDER` as a process that ignores Ctrl-C and continues after its caller has ended.
 
     Standard output is written to `output`, or to the log if `output` is None. Standard error is written to the log.
     """

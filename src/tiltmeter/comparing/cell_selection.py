@@ -28,7 +28,7 @@ _SELECTION = re.compile(rf"{LOCATION} (?:\. (?P<measure>[^\[]+?))? {GROUP}", re.
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Selection:
-    """The results that a text names; an empty part, language or measure means the default of the command.
+    """The results that a text selects; if part, language or measure are empty, the command uses its default.
 
     `view` is an attribute of items, and `group` a value of it. Both are "all" for all items.
     """
@@ -128,7 +128,7 @@ def find_measure_name(selection: Selection, cell: Cell) -> str:
     measure = complete_name(selection.measure, names)
     if measure is None:
         raise UsageError(
-            f"{selection.subject} matches nothing: {cell} cannot be compared in {selection.measure!r}"
+            f"{selection.subject} matches nothing: {cell} cannot be compared by the measure {selection.measure!r}"
             f"{suggest_name(selection.measure, names)}; the measures are {', '.join(names)}."
         )
     return measure

@@ -26,6 +26,9 @@ from tiltmeter.runs.result import Result
 # The name of the attribute that contains the translation of an item by the measured system.
 ITEM_TRANSLATION = "translation"
 
+# Pairs of the name of a run and its result.
+NamedRuns = Sequence[tuple[str, Result]]
+
 _SCORE_COLUMNS = {*KEY_COLUMNS, "item", "candidate", "role", "score"}
 
 
@@ -75,6 +78,16 @@ class Cell:
         if not self.module:
             return []
         return list_comparable_quantities(self.module, self.scores.columns, self.attributes.columns)
+
+    def find_primary_quantity(self) -> Quantity | None:
+        """Return the first measure that decides verdicts, otherwise the first measure of bias; None if there is none.
+
+        If g_s decides, for example, this is its logarithm, to which single items contribute.
+        """
+        quantities = self.list_quantities()
+        deciding = (quantity for quantity in quantities if quantity.measure.decides)
+        biases = (quantity for quantity in quantities if quantity.measure.bias_direction)
+        return next(deciding, None) or next(biases, None)
 
     def list_items(self, quantity: Quantity) -> pd.Index:
         """Return the items that contribute to a measure."""

@@ -9,12 +9,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from tiltmeter.comparing.cell_selection import Selection
-from tiltmeter.comparing.cells import Cell, build_all_cells, list_common_fixed_factors
-from tiltmeter.comparing.change_pairs import CellPair, Place, pair_cells
+from tiltmeter.comparing.cells import Cell, NamedRuns, build_all_cells, list_common_fixed_factors
+from tiltmeter.comparing.change_pairs import CellPair, MatchedResults, pair_cells
 from tiltmeter.comparing.change_rows import (
     ChangeMeter,
     MeasuredChange,
-    NamedRuns,
     build_rows,
     correct_rows,
     is_control,
@@ -54,24 +53,24 @@ def assess_change(
     runs = [*before, *after]
     cells = build_all_cells(runs)
     names = [{name for name, _ in side} for side in (before, after)]
-    ours, theirs = ([cell for cell in cells if cell.run in side] for side in names)
-    places, notes = pair_cells(ours, theirs, across)
+    cells_before, cells_after = ([cell for cell in cells if cell.run in side] for side in names)
+    matches, notes = pair_cells(cells_before, cells_after, across)
     meter = ChangeMeter(runs, across)
-    aimed = measure_targets(meter, targets, places)
-    rows = build_rows(aimed, *measure_others(meter, places, aimed), quality_margin)
+    aimed = measure_targets(meter, targets, matches)
+    rows = build_rows(aimed, *measure_others(meter, matches, aimed), quality_margin)
     overlaps, unknown = find_overlaps(tuned, [result for _, result in runs]) if tuned else ([], [])
-    without = _measure_without_overlap(meter, targets, places, overlaps, quality_margin)
+    without = _measure_without_overlap(meter, targets, matches, overlaps, quality_margin)
     verdict = decide_change(rows)
     return ModelChange(
-        before=places[0].first.before.model,
-        after=places[0].first.after.model,
+        before=matches[0].first.before.model,
+        after=matches[0].first.after.model,
         verdict=verdict,
         sentence=describe_change(verdict, rows, quality_margin),
         rows=rows,
         quality_margin=quality_margin,
         overlaps=overlaps,
         without_overlap=without,
-        notes=[*notes, *unknown, *_list_notes(runs, places, rows)],
+        notes=[*notes, *unknown, *_list_notes(runs, matches, rows)],
     )
 
 
@@ -87,43 +86,43 @@ def decide_change(rows: Sequence[ChangeRow]) -> ChangeVerdict:
 def _measure_without_overlap(
     meter: ChangeMeter,
     targets: Sequence[Selection],
-    places: Sequence[Place],
+    matches: Sequence[MatchedResults],
     overlaps: Sequence[TuningOverlap],
     quality_margin: float,
 ) -> list[ChangeRow]:
-    """Return the rows of the targets without the items that are similar to tuning texts; empty if there are none."""
+    """Return the rows of the targets without the items that are similar to tuning texts; empty if no item is."""
     similar = {(overlap.benchmark, overlap.language): overlap.items for overlap in overlaps if overlap.items}
     if not similar:
         return []
-    remaining = [place for place in (_drop_items(place, similar) for place in places) if place is not None]
+    remaining = [reduced for matched in matches if (reduced := _drop_items(matched, similar)) is not None]
     kept: list[MeasuredChange] = measure_targets(meter, targets, remaining) if remaining else []
     return correct_rows([("target", change) for change in kept], quality_margin)
 
 
-def _drop_items(place: Place, similar: Mapping[tuple[str, str], frozenset[str]]) -> Place | None:
-    """Return the place without these items; None if no item remains in one of its parts."""
+def _drop_items(matched: MatchedResults, similar: Mapping[tuple[str, str], frozenset[str]]) -> MatchedResults | None:
+    """Return the results without these items; None if no item remains in one of the parts."""
 
     def drop(pair: CellPair) -> CellPair:
         dropped = similar.get((pair.before.benchmark, pair.before.language), frozenset())
         return CellPair(_select_other_items(pair.before, dropped), _select_other_items(pair.after, dropped))
 
-    reduced = Place(tuple(map(drop, place.parts)), drop(place.pooled) if place.pooled else None)
+    reduced = MatchedResults(tuple(map(drop, matched.parts)), drop(matched.pooled) if matched.pooled else None)
     return reduced if all(len(pair.before.scores) for pair in reduced.parts) else None
 
 
 def _select_other_items(cell: Cell, dropped: frozenset[str]) -> Cell:
-    """Return the scores of a model (a cell) without these items."""
+    """Return the cell without these items."""
     kept = ~cell.scores.index.get_level_values("item").isin(dropped)
     return replace(cell, scores=cell.scores[kept], attributes=cell.attributes[kept])
 
 
-def _list_notes(runs: NamedRuns, places: Sequence[Place], rows: Sequence[ChangeRow]) -> list[str]:
+def _list_notes(runs: NamedRuns, matches: Sequence[MatchedResults], rows: Sequence[ChangeRow]) -> list[str]:
     notes = [sentence for name, result in runs for sentence in describe_changed_files(result.changed, name)]
     differences = [row.difference for row in rows]
     notes += dict.fromkeys(describe_omitted_items([row.difference for row in rows if not row.where]))
     notes += list_comparison_warnings((d.left.cell, d.right.cell, d.quantity.measure) for d in differences)
     notes += dict.fromkeys(note for _, result in runs for note in list_sample_notes(result.manifest.data))
     notes += filter(None, [describe_fixed_factors(list_common_fixed_factors(runs))])
-    if controls := list(dict.fromkeys(place.first.before.benchmark for place in places if is_control(place))):
-        notes.append(f"Not compared: {', '.join(controls)}, because a preference in a control data set is no bias.")
+    if controls := list(dict.fromkeys(matched.first.before.benchmark for matched in matches if is_control(matched))):
+        notes.append(f"Not compared: {', '.join(controls)}, because a preference in a control data set is not a bias.")
     return notes

@@ -11,21 +11,26 @@ from tiltmeter.measures.records import OVERALL, get_base_protocol
 
 @dataclass(frozen=True, slots=True)
 class CellPair:
-    """The scores of a model on one part of a benchmark in one language, before and after the change."""
+    """The scores of a model on one part of a benchmark in one language (a cell), before and after the change."""
 
     before: Cell
     after: Cell
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """All pairs of results on one benchmark, in one language, by one protocol.
+class MatchedResults:
+    """The results before and after a change on one benchmark, in one language, by one protocol.
 
     `parts` are the single parts, and `pooled` is the pair over all parts, if the measures pool them.
     """
 
     parts: tuple[CellPair, ...]
     pooled: CellPair | None
+
+    @property
+    def pairs(self) -> tuple[CellPair, ...]:
+        """The pairs of the single parts, and the pooled pair if there is one."""
+        return (*self.parts, self.pooled) if self.pooled else self.parts
 
     @property
     def first(self) -> CellPair:
@@ -35,10 +40,10 @@ class Place:
 
 def pair_cells(
     before: Sequence[Cell], after: Sequence[Cell], across: Sequence[Across]
-) -> tuple[list[Place], list[str]]:
-    """Return the places with results before and after the change, and notes on the results that have no counterpart."""
-    ours, theirs = _index_cells(after, "after"), _index_cells(before, "before")
-    shared = [key for key in theirs if key in ours]
+) -> tuple[list[MatchedResults], list[str]]:
+    """Return the results that exist before and after the change, and notes on the results without a counterpart."""
+    cells_before, cells_after = _index_cells(before, "before"), _index_cells(after, "after")
+    shared = [key for key in cells_before if key in cells_after]
     if not shared:
         listed = [shorten_names(list(dict.fromkeys(c.location for c in cells)), 6) for cells in (before, after)]
         raise UsageError(
@@ -46,22 +51,22 @@ def pair_cells(
             f"{listed[0] or 'none'}; after, {listed[1] or 'none'}. Measure both models on the same data by the same "
             "protocol."
         )
-    pairs = [(key, CellPair(theirs[key], ours[key])) for key in shared]
+    pairs = [(key, CellPair(cells_before[key], cells_after[key])) for key in shared]
     allowed = [(key, pair) for key, pair in pairs if not _list_obstacles(pair, across)]
     if not allowed:
         raise UsageError(explain_incomparable(pairs[0][1].before, pairs[0][1].after, across))
-    places: dict[tuple[str, ...], dict[str, CellPair]] = {}
+    by_part: dict[tuple[str, ...], dict[str, CellPair]] = {}
     for (benchmark, part, language, protocol), pair in allowed:
-        places.setdefault((benchmark, language, protocol), {})[part] = pair
-    listed_places = [
-        Place(tuple(pair for part, pair in parts.items() if part != OVERALL), parts.get(OVERALL))
-        for parts in places.values()
+        by_part.setdefault((benchmark, language, protocol), {})[part] = pair
+    matches = [
+        MatchedResults(tuple(pair for part, pair in parts.items() if part != OVERALL), parts.get(OVERALL))
+        for parts in by_part.values()
     ]
-    return listed_places, list(_describe_unpaired(before, after, pairs, across))
+    return matches, list(_describe_unpaired(before, after, pairs, across))
 
 
 def _index_cells(cells: Sequence[Cell], side: str) -> dict[tuple[str, ...], Cell]:
-    """Return a mapping from (benchmark, part, language, protocol) to the cell; raise an error if there are two."""
+    """Return a mapping from (benchmark, part, language, protocol) to the cell; a key with two cells is an error."""
     indexed: dict[tuple[str, ...], Cell] = {}
     for cell in cells:
         other = indexed.setdefault(_get_key(cell), cell)

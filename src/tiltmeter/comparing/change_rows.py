@@ -1,10 +1,11 @@
-"""The changes of all results: those of the target, of quality, and of everything elsewhere."""
+"""The changes of all results: of the targets, of quality, and of all other results on bias ("elsewhere")."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tiltmeter.comparing.cell_selection import Selection, find_measure_name, list_groups, select_location
-from tiltmeter.comparing.change_pairs import CellPair, Place
+from tiltmeter.comparing.cells import NamedRuns
+from tiltmeter.comparing.change_pairs import CellPair, MatchedResults
 from tiltmeter.comparing.comparability import Across
 from tiltmeter.comparing.comparison import compute_differences, mark_unreliable_sides
 from tiltmeter.comparing.model_change import AFTER, BEFORE, ChangeRole, ChangeRow
@@ -15,11 +16,9 @@ from tiltmeter.measures.measure import Quantity
 from tiltmeter.measures.multiple_testing import adjust_holm
 from tiltmeter.measures.records import OVERALL
 from tiltmeter.measures.verdict import UNRELIABLE_KINDS
-from tiltmeter.runs.result import Result
 
 _BIAS_TYPE = "bias_type"
 _FEWEST_ITEMS = 20  # bias types with fewer items are not tested
-NamedRuns = Sequence[tuple[str, Result]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,10 +41,7 @@ class MeasuredChange:
     def mixes_items_with(self, target: "MeasuredChange") -> bool:
         """Return whether this result contains items of a target together with other items, in the same measure."""
         ours, theirs = self.difference, target.difference
-        if (ours.subject, ours.quantity.name) != (
-            theirs.subject,
-            theirs.quantity.name,
-        ):
+        if (ours.subject, ours.quantity.name) != (theirs.subject, theirs.quantity.name):
             return False
         targeted = ours.items.isin(theirs.items)
         return bool(targeted.any() and not targeted.all())
@@ -57,12 +53,14 @@ class ChangeMeter:
     def __init__(self, runs: NamedRuns, across: Sequence[Across]) -> None:
         self._runs, self._across = runs, across
 
-    def measure_place(self, place: Place, where: Mapping[str, str], measures: Sequence[str]) -> list[MeasuredChange]:
+    def measure_results(
+        self, matched: MatchedResults, where: Mapping[str, str], measures: Sequence[str]
+    ) -> list[MeasuredChange]:
         """Return the changes of the measures over the pooled parts and in each part."""
         if not measures:
             return []
-        pairs = [*place.parts, *([place.pooled] if place.pooled else [])]
-        differences = correct_test_families([d for pair in pairs for d in self._compare_pair(pair, where, measures)])
+        compared = (d for pair in matched.pairs for d in self._compare_pair(pair, where, measures))
+        differences = correct_test_families(list(compared))
         marked = mark_contradictions(mark_unreliable_sides(differences, self._runs, where))
         return [MeasuredChange(where, difference) for difference in marked]
 
@@ -75,7 +73,7 @@ class ChangeMeter:
 
 
 def select_judged_changes(changes: Sequence[MeasuredChange]) -> list[MeasuredChange]:
-    """Return the change over the pooled parts, or those of the single parts if the pooled one is not reliable."""
+    """Return, for each measure, the change over the pooled parts; if it is not reliable, those of the single parts."""
     kept = []
     for name in dict.fromkeys(change.difference.quantity.name for change in changes):
         of_measure = [change for change in changes if change.difference.quantity.name == name]
@@ -86,86 +84,91 @@ def select_judged_changes(changes: Sequence[MeasuredChange]) -> list[MeasuredCha
     return kept
 
 
-def measure_targets(meter: ChangeMeter, targets: Sequence[Selection], places: Sequence[Place]) -> list[MeasuredChange]:
-    """Return the changes of the targets; without targets, of the primary measure of each place that is no control."""
-    names = dict.fromkeys(place.first.before.benchmark for place in places if not is_control(place))
+def measure_targets(
+    meter: ChangeMeter, targets: Sequence[Selection], matches: Sequence[MatchedResults]
+) -> list[MeasuredChange]:
+    """Return the changes of the targets; without targets, of all primary measures except on control data sets."""
+    names = dict.fromkeys(matched.first.before.benchmark for matched in matches if not is_control(matched))
     found: dict[tuple[object, ...], MeasuredChange] = {}
     for target in targets or [Selection(text=name, benchmark=name) for name in names]:
-        changes = _measure_target(meter, target, places)
+        changes = _measure_target(meter, target, matches)
         if targets and not changes:
             raise UsageError(
-                f"{target.subject} matches no measure of bias that both sides have; name a measure, as in stereoset.SS."
+                f"{target.subject} matches no measure of bias that exists before and after the change; name a measure, "
+                "as in stereoset.SS."
             )
         found |= {change.key: change for change in changes}
     if not found:
-        raise UsageError("The runs before and after the change have no measure of bias in common, or only controls.")
+        raise UsageError(
+            "The runs before and after the change have no measure of bias in common, apart from control data sets; "
+            "measure both models on the same benchmark, such as stereoset."
+        )
     return list(found.values())
 
 
-def _measure_target(meter: ChangeMeter, target: Selection, places: Sequence[Place]) -> list[MeasuredChange]:
-    cells = [pair.before for place in places for pair in (*place.parts, *([place.pooled] if place.pooled else []))]
+def _measure_target(meter: ChangeMeter, target: Selection, matches: Sequence[MatchedResults]) -> list[MeasuredChange]:
+    cells = [pair.before for matched in matches for pair in matched.pairs]
     selected = {cell.key for cell in select_location(target, cells)}
     changes = []
-    for place in places:
-        parts = tuple(pair for pair in place.parts if pair.before.key in selected)
+    for matched in matches:
+        parts = tuple(pair for pair in matched.parts if pair.before.key in selected)
         if not parts:
             continue
-        chosen = Place(parts, place.pooled if target.part in (None, OVERALL) else None)
+        chosen = MatchedResults(parts, matched.pooled if target.part in (None, OVERALL) else None)
         cell = chosen.first.before
-        measure = find_measure_name(target, cell) if target.measure else _find_primary_measure(chosen)
-        for where in list_groups(target, cell) if measure else ():
-            changes += select_judged_changes(meter.measure_place(chosen, where, [measure]))
+        measures = [find_measure_name(target, cell)] if target.measure else _list_primary_measures(chosen)
+        for where in list_groups(target, cell) if measures else ():
+            changes += select_judged_changes(meter.measure_results(chosen, where, measures))
     return changes
 
 
 def measure_others(
-    meter: ChangeMeter, places: Sequence[Place], targets: Sequence[MeasuredChange]
+    meter: ChangeMeter, matches: Sequence[MatchedResults], targets: Sequence[MeasuredChange]
 ) -> tuple[list[MeasuredChange], list[MeasuredChange]]:
     """Return the changes of bias elsewhere, and those of quality.
 
-    Elsewhere are the primary measures of all benchmarks and languages, over all parts, in each part, and for each bias
-    type. Results that mix targeted and other items are left out.
+    The bias elsewhere is measured by the primary measures of all benchmarks and languages, over all parts, in each
+    part, and for each bias type. Targets, and results that mix targeted and other items, are left out.
     """
     biases: dict[tuple[object, ...], MeasuredChange] = {}
     qualities: dict[tuple[object, ...], MeasuredChange] = {}
-    for place in places:
-        if is_control(place):
+    for matched in matches:
+        if is_control(matched):
             continue
-        primary = list(filter(None, [_find_primary_measure(place)]))
-        found = meter.measure_place(place, {}, primary)
+        primary = _list_primary_measures(matched)
+        found = meter.measure_results(matched, {}, primary)
         judged = select_judged_changes(found)
         listed = [*judged, *(change for change in found if change.difference.part != OVERALL)]
-        for group in _list_bias_types(place):
-            changes = select_judged_changes(meter.measure_place(place, {_BIAS_TYPE: group}, primary))
+        for group in _list_bias_types(matched):
+            changes = select_judged_changes(meter.measure_results(matched, {_BIAS_TYPE: group}, primary))
             listed += [change for change in changes if change.difference.contrast.n >= _FEWEST_ITEMS]
         biases |= {change.key: change for change in listed}
-        quality = [quantity.name for quantity in place.first.before.list_quantities() if measures_quality(quantity)]
-        qualities |= {c.key: c for c in select_judged_changes(meter.measure_place(place, {}, quality))}
+        quality = [quantity.name for quantity in matched.first.before.list_quantities() if measures_quality(quantity)]
+        qualities |= {c.key: c for c in select_judged_changes(meter.measure_results(matched, {}, quality))}
     keys = {target.key for target in targets}
     others = [c for c in biases.values() if c.key not in keys and not any(map(c.mixes_items_with, targets))]
     return others, [change for change in qualities.values() if change.key not in keys]
 
 
 def measures_quality(quantity: Quantity) -> bool:
-    """Return whether a measure is about quality, such as LMS and accuracy: the maximum is best, whatever the bias."""
+    """Return whether a measure is about quality, such as LMS or accuracy: the maximum is best, and it is not a bias."""
     return bool(quantity.measure.higher_is_better) and not quantity.measure.is_about_bias
 
 
-def is_control(place: Place) -> bool:
-    """Return whether the data set of a place is a control, in which a preference is not a stereotype."""
-    data = DATASETS.get(place.first.before.benchmark)
+def is_control(matched: MatchedResults) -> bool:
+    """Return whether the data set of these results is a control, in which a preference is not a stereotype."""
+    data = DATASETS.get(matched.first.before.benchmark)
     return data is not None and bool(data.why_control)
 
 
-def _find_primary_measure(place: Place) -> str:
-    """Return the name of the first measure that decides verdicts, otherwise of the first measure of bias."""
-    quantities = place.first.before.list_quantities()
-    deciding = [q.name for q in quantities if q.measure.decides]
-    return next(iter((*deciding, *(q.name for q in quantities if q.measure.bias_direction))), "")
+def _list_primary_measures(matched: MatchedResults) -> list[str]:
+    """Return the name of the primary measure; empty if there is no measure of bias."""
+    quantity = matched.first.before.find_primary_quantity()
+    return [] if quantity is None else [quantity.name]
 
 
-def _list_bias_types(place: Place) -> list[str]:
-    attributes = place.first.before.attributes
+def _list_bias_types(matched: MatchedResults) -> list[str]:
+    attributes = matched.first.before.attributes
     if _BIAS_TYPE not in attributes.columns:
         return []
     names = sorted(map(str, attributes[_BIAS_TYPE].dropna().unique()))

@@ -7,14 +7,14 @@ from tiltmeter.comparing.model_change import ChangeRow, ChangeVerdict
 _MOST = 3  # maximum number of results that a sentence lists
 _BEGINNINGS: dict[ChangeVerdict, str] = {
     "helped": "The change helped",
-    "helped but harmed elsewhere": "The change helped, but harmed elsewhere",
-    "no evidence": "There is no evidence that the change helped or harmed",
+    "helped but harmed elsewhere": "The change helped, but did harm elsewhere",
+    "no evidence": "There is no evidence that the change helped or did harm",
     "made worse": "The change made the model worse",
 }
 
 
 def describe_change(verdict: ChangeVerdict, rows: Sequence[ChangeRow], quality_margin: float) -> str:
-    """Return the answer: the verdict with the results that decide it, then the results elsewhere, and quality."""
+    """Return the answer: the verdict with the results of the targets, then the results elsewhere, and quality."""
     targets = [row for row in rows if row.role == "target"]
     elsewhere = [row for row in rows if row.role == "elsewhere"]
     quality = [row for row in rows if row.role == "quality"]
@@ -34,8 +34,8 @@ def describe_row(row: ChangeRow) -> str:
         return f"{values} (the same answers)"
     if row.outcome in ("not interpretable", "contradictory"):
         return f"{values} ({row.outcome}: {'; '.join(row.difference.doubts) or row.difference.contradiction})"
-    number, ends = (measure.number(row.farther, signed=True), [measure.number(end, signed=True) for end in (low, high)])
-    return f"{values} (distance from {row.difference.quantity.ideal:g}: {number} [{ends[0]}, {ends[1]}])"
+    change, *ends = (measure.number(value, signed=True) for value in (row.farther, low, high))
+    return f"{values} (change of the distance from {row.difference.quantity.ideal:g}: {change} [{', '.join(ends)}])"
 
 
 def _describe_targets(verdict: ChangeVerdict, targets: Sequence[ChangeRow]) -> str:
@@ -48,7 +48,10 @@ def _describe_targets(verdict: ChangeVerdict, targets: Sequence[ChangeRow]) -> s
     if listed:
         return f"{start}: {'; but '.join(listed)}."
     if verdict == "made worse":
-        return f"{start}: other results are worse, and the target is not shown to be better. {_join_rows(targets)}."
+        return (
+            f"{start}: other results are significantly worse, and there is no evidence that the target is better. "
+            f"Target: {_join_rows(targets)}."
+        )
     return f"{start}: {_join_rows(targets)}{_describe_power(targets)}."
 
 
@@ -65,33 +68,33 @@ def _describe_power(targets: Sequence[ChangeRow]) -> str:
         return ""
     difference = targets[0].difference
     detectable = difference.quantity.measure.number(difference.detectable)
-    return f"; these {difference.contrast.n:,} items can detect a change of {detectable}"
+    return f"; with these {difference.contrast.n:,} items, a change of {detectable} can be detected"
 
 
 def _describe_elsewhere(rows: Sequence[ChangeRow]) -> str:
     tested = [row for row in rows if row.outcome not in ("not interpretable", "contradictory")]
     if not tested:
-        return "No other bias can be interpreted." if rows else "No other bias was measured."
+        return "No other result on bias can be interpreted." if rows else "No other bias was measured."
     harmed = [row for row in tested if row.outcome == "farther"]
-    kept = sum(row.outcome in ("not worse", "identical", "closer") for row in tested)
+    within = sum(row.outcome in ("not worse", "identical", "closer") for row in tested)
     worse = f"{len(harmed) or 'none'} {'are' if len(harmed) > 1 else 'is'} significantly worse"
     listed = f" ({_join_rows(harmed)})" if harmed else ""
-    shown = f"{kept or 'none'} {'are' if kept > 1 else 'is'} shown to be not worse beyond the margin"
-    return f"Elsewhere, of {len(tested)} other results on bias, {worse}{listed}, and {shown}."
+    excluded = f"an increase beyond the margin can be excluded for {within or 'none'} of them"
+    return f"Of {len(tested):,} other result{'s' * (len(tested) > 1)} on bias, {worse}{listed}, and {excluded}."
 
 
 def _describe_quality(rows: Sequence[ChangeRow], margin: float) -> str:
     if not rows:
         return "Quality was not measured."
     lost = [row for row in rows if row.outcome == "farther"]
-    open_rows = [row for row in rows if row.outcome == "inconclusive"]
+    uncertain = [row for row in rows if row.outcome not in ("not worse", "identical", "closer")]
     if lost:
-        return f"Quality is lower: {_join_rows(lost)}."
+        return f"Quality is significantly lower: {_join_rows(lost)}."
     points = f"{margin:g} point{'' if margin == 1 else 's'}"
-    if open_rows:
-        return f"It is not shown that quality is kept within {points}: {_join_rows(open_rows)}."
+    if uncertain:
+        return f"A loss of quality of more than {points} cannot be excluded: {_join_rows(uncertain)}."
     names = dict.fromkeys(row.difference.quantity.name for row in rows)
-    return f"Quality is kept within {points} ({', '.join(names)})."
+    return f"There is no loss of quality of more than {points} ({', '.join(names)})."
 
 
 def _join_rows(rows: Sequence[ChangeRow]) -> str:

@@ -174,9 +174,9 @@ def _list_cell_values(panel: LanguagePanel, measure: Measure) -> Iterator[CellVa
 
 
 def _answer_question(analyses: Sequence[LanguageAnalysis]) -> list[str]:
-    """Return the sentences of the primary measure in each single part; those of the first measure if none is primary.
+    """Return one sentence for each single part, about its primary measure; about the first measure if none is primary.
 
-    With several protocols, only the first protocol of each part is described.
+    If a part was analysed with several protocols, the sentence is about the first protocol.
     """
     single = [one for one in analyses if one.part != OVERALL] or list(analyses)
     primary = [one for one in single if one.quantity.measure.decides] or single

@@ -20,7 +20,7 @@ Groups = dict[str, dict[str, str]]
 def collect_model_groups(
     runs: Sequence[tuple[str, Result]], cells: Sequence[Cell], attributes: ModelAttributes
 ) -> Groups:
-    """Return a mapping from attribute to the value of each model; given attributes come first."""
+    """Return a mapping from attribute to the value of each model; the attributes in `attributes` come first."""
     entries = {entry.name: entry for _, result in runs for entry in result.manifest.models}
     groups: Groups = {}
     derived: Groups = {MEASURED_IN: {}, "kind": {}}

@@ -25,7 +25,7 @@ from tiltmeter.measures.standard_errors import Floats
 SIZE = "size"
 # An attribute with more values than this number is not used to group models, because most groups have few members.
 MOST_VALUES = 6
-# Models like these need this number of models in each group.
+# Minimum number of models in each group for results on models like these (the scope LIKE).
 FEWEST_OF_GROUP = 3
 
 Members = Literal["models", "languages"]
@@ -113,7 +113,7 @@ def _average_over_languages(
 def _estimate_like(crossed: CrossedAnswers, design: Floats, left: int, right: int) -> tuple[Mean | None, str]:
     """Estimate the last fixed effect of a design for models like these, or return the reason why that is impossible."""
     if min(left, right) < FEWEST_OF_GROUP:
-        return None, f"Models like these need at least {FEWEST_OF_GROUP} models in each group."
+        return None, f"Results on models like these need at least {FEWEST_OF_GROUP} models in each group."
     if reason := explain_too_few_models(crossed):
         return None, reason
     if int(np.linalg.matrix_rank(design)) < design.shape[1]:

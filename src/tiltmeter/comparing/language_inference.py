@@ -25,7 +25,8 @@ from tiltmeter.measures.random_models import RandomModels, fit_random_models
 from tiltmeter.measures.sampling_covariance import estimate_sampling_covariance
 from tiltmeter.measures.standard_errors import Floats
 
-# Models like these need this number of models in each language and in total (docs/evidence/languages.md).
+# Minimum number of models in each language, and in total, for results on models like these (the scope LIKE). The
+# reasons are in docs/evidence/languages.md.
 FEWEST_OF_LANGUAGE = 2
 FEWEST_IN_TOTAL = 5
 
@@ -139,10 +140,10 @@ def explain_too_few_models(crossed: CrossedAnswers) -> str:
     few = [name for name, count in counts.items() if count < FEWEST_OF_LANGUAGE]
     total = len(crossed.model_names)
     if total < FEWEST_IN_TOTAL:
-        return f"Models like these need at least {FEWEST_IN_TOTAL} models; there are {total}."
+        return f"Results on models like these need at least {FEWEST_IN_TOTAL} models; there are {total}."
     if few:
         return (
-            f"Models like these need at least {FEWEST_OF_LANGUAGE} models in each language; fewer are in "
+            f"Results on models like these need at least {FEWEST_OF_LANGUAGE} models in each language; fewer are in "
             f"{', '.join(few)}."
         )
     return ""

@@ -27,7 +27,7 @@ ChangeVerdict = Literal["helped", "helped but harmed elsewhere", "no evidence", 
 
 @dataclass(frozen=True, slots=True, repr=False, kw_only=True)
 class ChangeRow:
-    """The change of one result. The left side of `difference` is the model after the change, the right side before it.
+    """The change of one result. In `difference`, the left side is the model after the change, the right side before it.
 
     `where` selects the items by an attribute, for example one bias type; it is empty for all items. `margin` is the
     largest increase of the distance from the ideal that counts as not worse; None if the measure has no margin.
@@ -49,20 +49,24 @@ class ChangeRow:
         return escape_unsafe(f"<ChangeRow: {self.role}, {self.name}: {values}, {self.outcome}>")
 
     @property
+    def location(self) -> str:
+        """The benchmark, language and part, such as `stereoset:en intrasentence`; without the part if it is pooled."""
+        part = "" if self.difference.part in ("all", OVERALL) else f" {self.difference.part}"
+        return f"{self.difference.subject}{part}"
+
+    @property
     def name(self) -> str:
-        """The benchmark, part, language, group and measure, such as `stereoset:en, gender: SS`."""
-        part = "" if self.difference.part in ("all", OVERALL) else f", {self.difference.part}"
-        group = "".join(f", {value}" for value in self.where.values())
-        return f"{self.difference.subject}{part}{group}: {self.difference.quantity.name}"
+        """The location, the group of items and the measure, such as `stereoset:en, gender: SS`."""
+        return f"{', '.join([self.location, *self.where.values()])}: {self.difference.quantity.name}"
 
     @property
     def before(self) -> float:
-        """The value before the change, on the items that both sides have."""
+        """The value before the change, on the items measured before and after it."""
         return self.difference.contrast.right
 
     @property
     def after(self) -> float:
-        """The value after the change, on the items that both sides have."""
+        """The value after the change, on the items measured before and after it."""
         return self.difference.contrast.left
 
     @property
@@ -72,13 +76,13 @@ class ChangeRow:
 
     @property
     def interval(self) -> Interval:
-        """The 95% interval of `farther`, widened by what missing answers could change."""
+        """The 95% interval of `farther`, widened by the largest change that missing answers could cause."""
         contrast, change = self.difference.contrast, self.difference.missing.largest_change
         return contrast.farther_low - change, contrast.farther_high + change
 
     @property
     def outcome(self) -> ChangeOutcome:
-        """Whether the result is closer to the ideal, farther from it, shown to be not worse, or undecided."""
+        """The result of the tests: closer to the ideal, farther from it, not worse beyond the margin, or undecided."""
         difference, (low, high) = self.difference, self.interval
         if difference.doubts:
             return "not interpretable"
@@ -93,6 +97,13 @@ class ChangeRow:
         if self.p_farther < ALPHA and low > 0 and not (self.role == "quality" and is_within_margin):
             return "farther"
         return "not worse" if is_within_margin else "inconclusive"
+
+    def list_flips(self) -> list[tuple[tuple[str, str], float, bool]]:
+        """Return the items whose preference flipped: (part and id, change, whether it is towards the stereotype)."""
+        difference = self.difference
+        directions = difference.left.cell.compute_directions(difference.quantity, difference.items)
+        by_item = dict(zip(difference.items, directions, strict=True))
+        return [(item, gap, bool(gap * by_item[item] > 0)) for item, gap in difference.list_disagreements()]
 
     def to_dict(self) -> dict[str, Any]:
         """Return the row as a dictionary for JSON."""
@@ -119,8 +130,8 @@ class ModelChange:
     """The comparison of a model before and after a change.
 
     `before` and `after` are the names of the models. `rows` are all compared results; those of the target are first.
-    `overlaps` tell how many items are similar to the texts that the model was tuned on, and `without_overlap` are the
-    rows of the target without these items. `sentence` answers whether the change helped.
+    `overlaps` are the numbers of items that are similar to the texts that the model was tuned on, and `without_overlap`
+    the rows of the targets without these items. `sentence` is the answer to the question whether the change helped.
     """
 
     before: str
@@ -157,10 +168,10 @@ class ModelChange:
         }
 
     def list_flipped_items(self, top: int = 0) -> pd.DataFrame:
-        """Return the items of each target that changed sides, with the largest change first; at most `top`, 0 for all.
+        """Return the items whose preference flipped: for each target at most `top`, or all if `top` is 0.
 
-        `direction` is "towards" or "away" from the stereotype. The column `texts` is empty if the run has no texts, or
-        if the licence of the data set does not allow showing them.
+        The item with the largest change is first. `direction` is "towards" or "away" from the stereotype. The column
+        `texts` is empty if the run has no texts, or if the licence of the data set does not allow showing them.
         """
         rows = [entry for row in self.select_rows("target") for entry in _list_flipped_items(row, top)]
         return pd.DataFrame([escape_row(row) for row in rows], columns=list(_FLIPPED_COLUMNS))
@@ -198,11 +209,8 @@ def _list_flipped_items(row: ChangeRow, top: int) -> list[dict[str, object]]:
     difference = row.difference
     cell = difference.left.cell
     texts = get_item_texts(cell.texts) if cell.texts is not None else {}
-    directions = dict(
-        zip(difference.items, cell.compute_directions(difference.quantity, difference.items), strict=True)
-    )
     entries: list[dict[str, object]] = []
-    for key, gap in difference.list_disagreements()[: top or None]:
+    for key, gap, is_towards in row.list_flips()[: top or None]:
         text = texts.get(key[1])
         words = [] if text is None else [text.context, *(f"{role}: {words}" for role, words in text.texts.items())]
         entries.append(
@@ -210,7 +218,7 @@ def _list_flipped_items(row: ChangeRow, top: int) -> list[dict[str, object]]:
                 "subject": difference.subject,
                 "part": key[0],
                 "item": key[1],
-                "direction": "towards" if gap * directions[key] > 0 else "away",
+                "direction": "towards" if is_towards else "away",
                 "change": gap,
                 "attributes": ", ".join(cell.get_attributes(key).values()),
                 "texts": " / ".join(filter(None, words)),

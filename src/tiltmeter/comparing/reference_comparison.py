@@ -9,6 +9,7 @@ import pandas as pd
 from tiltmeter.comparing.cells import (
     ITEM_TRANSLATION,
     Cell,
+    NamedRuns,
     build_all_cells,
     build_cells,
     list_attribute_columns,
@@ -39,12 +40,15 @@ from tiltmeter.measures.verdict_rule import PORTION, Families
 from tiltmeter.runs.result import Result
 from tiltmeter.runs.sample_notes import list_sample_notes
 
+# Clauses that follow the words "reference models".
 _REASONS = {
-    PROMPTING: "measured by likelihoods or by prompts, unlike this model",
+    PROMPTING: "measured by the other answer type (likelihoods or prompts)",
     "kinds": "of another or unknown kind",
     "protocols": "measured by another protocol",
     "editions": "measured on other files of the data set",
     "tokenizers": "with another tokenizer",
+    "contradictory": "with a contradictory result",
+    "not interpretable": "with a result that is not interpretable",
 }
 _NO_ITEMS = "without common items"
 # Two results are the same if this share of their scores is equal up to rounding.
@@ -52,8 +56,6 @@ _COPIED, _ROUNDING = 0.99, 1e-3
 # Two values that differ by less are the same value.
 _SAME_VALUE = 1e-6
 _ITEM_KEY = ["benchmark", "part", "language", "item"]
-
-NamedRuns = Sequence[tuple[str, Result]]
 
 
 def compare_with_references(
@@ -66,7 +68,7 @@ def compare_with_references(
     across: Sequence[Across] = (),
     families: Families = PORTION,
 ) -> ReferenceComparison:
-    """Return the positions of named runs among reference results; `source` names the reference results.
+    """Return the positions of named runs among reference results; `source` is the value of `--with`.
 
     The default measure of a result is its primary measure. `measures`, `where`, `across` and `families` have the same
     meaning as in `compare`.
@@ -91,7 +93,7 @@ def compare_with_references(
 
 @dataclass(frozen=True, slots=True)
 class _Facts:
-    """What the records of all runs and reference results say about their cells."""
+    """The records of all runs and reference results, and the verdicts on their unreliable cells."""
 
     runs: NamedRuns
     where: Mapping[str, str]
@@ -128,15 +130,11 @@ class _Draft:
 
 
 def _select_quantities(cell: Cell, measures: Sequence[str]) -> list[Quantity]:
-    """Return the named measures that a cell has; without names, its primary measure or its first measure of bias.
-
-    The primary measure g_s, for example, is compared as its logarithm, to which single items contribute.
-    """
-    quantities = cell.list_quantities()
+    """Return the named measures that a cell has; without names, its primary measure."""
     if measures:
-        return [quantity for quantity in quantities if quantity.name in measures]
-    primary = [quantity for quantity in quantities if quantity.measure.decides]
-    return (primary or [quantity for quantity in quantities if quantity.measure.bias_direction])[:1]
+        return [quantity for quantity in cell.list_quantities() if quantity.name in measures]
+    primary = cell.find_primary_quantity()
+    return [] if primary is None else [primary]
 
 
 def _build_reference_cells(result: Result, references: References) -> list[Cell]:
@@ -230,7 +228,7 @@ def _get_short_name(model: str) -> str:
 
 
 def _label_reference(difference: Difference, accepted: Sequence[Cell]) -> Difference:
-    """Return the difference with labels that distinguish the reference models: if necessary, with set or run."""
+    """Return the difference with a label that identifies the reference model, if necessary with its set or run."""
     cell, own = difference.right.cell, difference.left.cell
     alike = [other for other in accepted if other.model == cell.model]
     label = cell.model
@@ -322,7 +320,7 @@ def _list_notes(runs: NamedRuns, references: References, positions: Sequence[Pos
     incomplete = [one for one in standings if one.difference.only_left]
     counts = {(one.label, one.difference.subject): one.difference.contrast.n for one in incomplete}
     for (label, subject), n in counts.items():
-        yield f"{label} has only {n:,} of the items of {subject}; the two were compared on these."
+        yield f"{label} has only {n:,} of the items of {subject}; it was compared on these items."
     yield from dict.fromkeys(note for _, result in runs for note in list_sample_notes(result.manifest.data))
 
 
@@ -336,7 +334,11 @@ def _explain_missing_measures(cells: Sequence[Cell], measures: Sequence[str]) ->
 def _explain_missing_positions(positions: Sequence[Position], source: str) -> str:
     first = positions[0]
     left_out = [
-        f"{shorten_names(one.models, 4)} are {one.reason}{f' (add {one.option})' if one.option else ''}"
+        f"reference models {one.reason}: {shorten_names(one.models, 4)}{f' (add {one.option})' if one.option else ''}"
         for one in first.left_out
     ]
-    return f"{first.cell} has no position in {source}: {'; '.join([first.reason, *left_out])}."
+    return (
+        f"{first.cell} cannot be compared with the reference results ({source}): "
+        + "; ".join([first.reason, *left_out])
+        + "."
+    )

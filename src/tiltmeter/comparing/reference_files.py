@@ -1,9 +1,9 @@
 """Reference files: the scores of runs without any text, for comparison with other runs.
 
 A reference file is a Parquet file with one row for each item and role: ids and scores. Its metadata contain, for each
-run, the part of the manifest that decides what the run is comparable with, and the records over all items. It contains
-no sentence, word, file path, prompt or machine name. The attributes of items (such as their targets) come from the run
-that is compared.
+run, the part of the manifest that determines what the run is comparable with, and the records over all items. The file
+contains no sentence, word, file path, prompt or machine name. The attributes of items (such as their targets) come from
+the run that is compared.
 """
 
 import json
@@ -67,7 +67,7 @@ class ReferenceHeader:
 
 
 def strip_texts(result: Result) -> Result:
-    """Return a result with only what a comparison needs: ids, scores, records over all items, and conditions."""
+    """Return a result with only the ids, scores, records and conditions that a comparison needs."""
     manifest = Manifest(
         request={},
         models=tuple(_strip_model(entry) for entry in result.manifest.models),

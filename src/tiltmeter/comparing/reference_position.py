@@ -29,7 +29,7 @@ _ROUNDING = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """A reference model beside the model: their paired difference, and the test of equal distances from the ideal.
+    """The comparison with one reference model: the paired difference, and the test of equal distances from the ideal.
 
     `difference` is the value of the model minus the value of the reference model. `p_farther` is corrected by Holm's
     method for all tests of the test family. `interval` is the 95% interval of the reference model itself.
@@ -61,9 +61,9 @@ class Standing:
 
     @property
     def outcome(self) -> Outcome:
-        """What the tests say about the model in comparison with the reference model.
+        """The result of the tests: how the model differs from the reference model.
 
-        It is higher or lower if the values differ significantly, but not their distances from the ideal.
+        "higher" and "lower" mean that the values differ significantly, but not their distances from the ideal.
         """
         if self.is_separated:
             return "more biased" if self.difference.contrast.farther > 0 else "less biased"
@@ -90,8 +90,9 @@ class LeftOut:
 class Position:
     """The position of one result of a run among reference models, by one measure.
 
-    `standings` are the comparable reference models, sorted by value, highest first. `same` are published results of the
-    same model, which do not count. `reason` says why there is no position; it is empty if there is one.
+    `standings` are the comparisons with the comparable reference models, sorted by value, highest first. `same` are the
+    comparisons with reference results of the same model, which the rank ignores. `reason` explains why there is no
+    position; it is empty if there is one.
     """
 
     cell: Cell

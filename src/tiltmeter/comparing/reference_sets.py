@@ -31,7 +31,7 @@ PUBLISHED = "published"
 # The most files of a folder that are read.
 _MOST_FILES = 5_000
 
-# A portion is a pair (benchmark, language).
+# Pairs (benchmark, language).
 Portions = AbstractSet[tuple[str, str]]
 
 
@@ -170,7 +170,7 @@ def _load_published(portions: Portions) -> References:
 
 
 def _read_cached_files(paths: Iterable[Path], portions: Portions) -> tuple[list[tuple[str, Result]], list[str]]:
-    """Return the runs in files of the cache, and the names of the damaged files, which can be made again."""
+    """Return the runs in files of the cache, and the names of damaged files, which can be downloaded again."""
     runs: list[tuple[str, Result]] = []
     damaged = []
     for path in paths:
@@ -194,11 +194,14 @@ def _list_set_notes(
     total = sum((result.benchmark, result.language) in portions for result in published.results)
     if found < total:
         yield (
-            f"{published.name}: {found} of {total} results for {measured} are in the cache; {fetch} downloads the "
-            "others and names those that are not available."
+            f"{published.name}: {found} of {total} results for {measured} are in the cache; download the others with "
+            f"{fetch}."
         )
     if damaged:
-        yield f"{published.name}: {', '.join(damaged)} cannot be read and is left out; {fetch} makes it again."
+        yield (
+            f"{published.name}: {', '.join(damaged)} cannot be read, so the results are left out; download them again "
+            f"with {fetch}."
+        )
 
 
 def _list_files(folder: Path) -> list[Path]:

@@ -43,7 +43,7 @@ _SENTENCE_END = re.compile(r"(?<=[.!?。！？])\s*|\n+")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TuningOverlap:
-    """How many items of a benchmark in one language are similar to tuning texts.
+    """The numbers of items of a benchmark in one language that are similar to tuning texts.
 
     `exact`, `near` and `template` are numbers of items; an item counts once, in the first category that applies.
     `words` is the number of distinct words in which the texts of an item differ, for example the stereotypical words,
@@ -63,15 +63,18 @@ class TuningOverlap:
     @property
     def sentence(self) -> str:
         """A sentence with the numbers, which is a warning if there are similar items."""
-        place = f"{self.benchmark}:{self.language}"
-        known = f"{self.known_words:,} of {self.words:,} words in which its texts differ occur in the tuning texts"
+        subject = f"{self.benchmark}:{self.language}"
+        known = (
+            f"of the {self.words:,} words in which the texts of an item differ, {self.known_words:,} occur in the "
+            "tuning texts"
+        )
         if not self.items:
-            return f"None of the {self.checked:,} items of {place} is similar to a tuning text; {known}."
+            return f"None of the {self.checked:,} items of {subject} is similar to a tuning text; {known}."
         counts = {"the same text": self.exact, "nearly the same text": self.near, "the same template": self.template}
         listed = ", ".join(f"{count:,} with {words}" for words, count in counts.items() if count)
         return (
-            f"Warning: {len(self.items):,} of the {self.checked:,} items of {place} are similar to tuning texts "
-            f"({listed}), so a better result may only mean that these texts were learnt; {known}."
+            f"Warning: {len(self.items):,} of the {self.checked:,} items of {subject} are similar to tuning texts "
+            f"({listed}), so a better result may only mean that the model has learnt these texts; {known}."
         )
 
 
@@ -173,11 +176,11 @@ def _list_cells(content: str, path: Path, delimiter: str) -> Iterator[str]:
         for row in reader:
             yield from row
     except csv.Error as error:
-        raise DataError(f"{path}, line {reader.line_num}, is not CSV: {error}.") from error
+        raise DataError(f"{path}, line {reader.line_num}, cannot be read as CSV or TSV: {error}.") from error
 
 
 def find_overlaps(tuned: TuningTexts, results: Sequence[Result]) -> tuple[list[TuningOverlap], list[str]]:
-    """Return the overlap of each benchmark and language of the runs, and notes on those whose texts are not stored."""
+    """Return the overlap for each benchmark and language of the runs, and notes on those whose texts are not stored."""
     texts: dict[tuple[str, str], dict[str, ItemText]] = {}
     for result in results:
         if result.texts is not None:
@@ -189,8 +192,9 @@ def find_overlaps(tuned: TuningTexts, results: Sequence[Result]) -> tuple[list[T
         for benchmark, language in result.scores[["benchmark", "language"]].drop_duplicates().itertuples(index=False)
     }
     unknown = [f"{benchmark}:{language}" for benchmark, language in sorted(measured - set(texts))]
-    notes = [f"The overlap with the tuning texts is unknown for {', '.join(unknown)}: the runs do not store its texts."]
-    return [_compute_overlap(tuned, *place, items) for place, items in texts.items()], notes if unknown else []
+    notes = [f"The overlap with the tuning texts is unknown for {', '.join(unknown)}: the runs contain no texts of it."]
+    overlaps = [_compute_overlap(tuned, *portion, items) for portion, items in texts.items()]
+    return overlaps, notes if unknown else []
 
 
 def _compute_overlap(tuned: TuningTexts, benchmark: str, language: str, items: dict[str, ItemText]) -> TuningOverlap:

@@ -33,7 +33,7 @@ class Pin:
         return self.algorithm != "commit"
 
     def compute_for_file(self, path: Path) -> "Pin":
-        """Return the hash of a local file as a pin with the algorithm of this pin; `cache_hashes` caches the hash."""
+        """Hash a local file with the algorithm of this pin; return the hash as a pin. `cache_hashes` caches it."""
         return self.build_from_hashes(get_hashes(path)) if self.is_hash else self
 
     def build_from_hashes(self, computed: FileHashes) -> "Pin":

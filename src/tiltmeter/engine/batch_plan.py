@@ -208,8 +208,9 @@ def _build_batches(rows: Sequence[Row], batch_tokens: int, layout: BatchLayout) 
 def _build_source_batches(rows: Sequence[Row], batch_tokens: int) -> Iterator[Batch]:
     """Yield batches for an encoder-decoder, of rows whose sources have similar lengths.
 
-    All rows with the same source are in one batch, so that the source is encoded once; only a source in packed rows may
-    be in two batches. The model later divides the sources and the rows of a batch by length into smaller batches.
+    Unpacked rows with the same source are in one batch, so that the source is encoded once. (A packed row has several
+    sources, one of which may also be in a row of another batch.) The model later divides the sources and the rows of a
+    batch by length into smaller batches.
     """
     by_sources: dict[tuple[Ids, ...], Batch] = {}
     for row in sorted(rows, key=lambda row: (-sum(map(len, row.sources)), row.sources, row.ids)):

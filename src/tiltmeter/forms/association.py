@@ -19,6 +19,7 @@ from tiltmeter.forms.case_folding import fold_case
 from tiltmeter.forms.fields import Fields, Problem, describe_json_type
 from tiltmeter.forms.form import Form, ItemText, JsonValues, TextType, UniqueValue
 from tiltmeter.forms.visible_text import INVISIBLE, extract_visible_text
+from tiltmeter.forms.word_difference import find_swapped_words
 
 Part = Literal["intrasentence", "intersentence"]
 Role = Literal["stereotype", "anti-stereotype", "unrelated"]
@@ -267,14 +268,23 @@ def get_attributes(item: AssociationItem) -> dict[str, Any]:
     `stereotype_word` and `anti_stereotype_word` are empty for intersentence items.
     """
     lengths = {candidate.role: len(candidate.text) for candidate in item.candidates}
-    words = {candidate.role: fold_case(candidate.word.strip()) for candidate in item.candidates}
     return {
         "bias_type": item.bias_type,
         "target": item.target,
-        "stereotype_word": words["stereotype"],
-        "anti_stereotype_word": words["anti-stereotype"],
+        **dict(zip(WORDS, _find_words(item), strict=True)),
         "length_difference": lengths["stereotype"] - lengths["anti-stereotype"],
     }
+
+
+def _find_words(item: AssociationItem) -> tuple[str, str]:
+    """Return the words of the stereotype and of the anti-stereotype; if an item has no blank, the differing words."""
+    stereotype, opposite = (
+        next(candidate for candidate in item.candidates if candidate.role == role)
+        for role in ("stereotype", "anti-stereotype")
+    )
+    if item.whole and item.part == "intrasentence":
+        return find_swapped_words(stereotype.text, opposite.text)
+    return fold_case(stereotype.word.strip()), fold_case(opposite.word.strip())
 
 
 # Functions that find duplicates and yield warnings

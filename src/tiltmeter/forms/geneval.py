@@ -65,10 +65,10 @@ def _write_item(item: GenevalItem) -> dict[str, object]:
 
 
 def find_gendered_words(item: GenevalItem) -> str:
-    """Return the longest word that only the one and the longest word that only the other reference has.
+    """Return two words: for each reference, the longest word that the other reference does not have.
 
-    The words are sorted, so items about a man and about a woman have the same words. They usually are the two forms of
-    an occupation; the data have no labels of occupations.
+    The two words are sorted, so items about a man and about a woman have the same words. They usually are the two forms
+    of an occupation; the data have no labels of occupations.
 
     >>> texts = {"source": "She is a tall gardener.", "correct": "Ella es jardinera.", "incorrect": "Él es jardinero."}
     >>> find_gendered_words(GenevalItem("1", "sentences", "es", "feminine", **texts))

@@ -14,8 +14,8 @@ from importlib.resources import files
 class NameList:
     """The names of a language by gender, and its pronouns.
 
-    `pronouns` maps each masculine pronoun to the feminine pronoun and the ending of a name that replaces the pronoun:
-    for example, `his` to (`her`, `'s`).
+    `pronouns` maps each masculine pronoun to a pair: the feminine pronoun, and the ending that a name needs in place of
+    these pronouns. English `his` is mapped to (`her`, `'s`), because *his car* becomes *John's car*.
     """
 
     masculine: tuple[str, ...]

@@ -87,7 +87,8 @@ def get_attributes(item: PairItem) -> dict[str, object]:
     """Return the columns that an item adds to the score table.
 
     `more_terms` and `less_terms` are the words that only one of the two sentences has. They are two factors, so that
-    pairs with one common term, such as the name of a majority, count as correlated even if their other terms differ.
+    pairs with one common term, such as the name of a majority group, count as correlated even if their other terms
+    differ.
     """
     swapped = dict(zip(TERMS, find_swapped_words(item.more, item.less), strict=True))
     direction = {"direction": item.direction} if item.direction else {}

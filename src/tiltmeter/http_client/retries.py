@@ -82,7 +82,7 @@ class Retries:
             failed: TransientError | None = error
 
         async def attempt() -> Result:
-            # The first call by tenacity stands for the attempt that was made above, so raise the error of that attempt.
+            # The first attempt was made above, so its error is raised again when tenacity makes its first call.
             nonlocal failed
             if failed is not None:
                 failure, failed = failed, None

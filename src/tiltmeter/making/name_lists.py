@@ -55,9 +55,9 @@ def replace_pronouns(one: str, other: str, index: int, language: str = "en") -> 
 
 
 def _match_pronouns(one: str, other: str, names: NameList) -> tuple[bool, str] | None:
-    """Return whether `one` is the masculine pronoun, and the ending (such as "'s") of a name that replaces a pronoun.
+    """Return whether `one` is the masculine pronoun, and the ending that a name needs in its place, such as "'s".
 
-    Return None if the two words are not a pair of pronouns.
+    Return None if the two words are not a masculine pronoun and its feminine pronoun, in any order.
     """
     for masculine, (feminine, ending) in names.pronouns.items():
         if (one, other) == (masculine, feminine):

@@ -41,9 +41,9 @@ def estimate_fixed_gap(
 ) -> Mean | WeightedShares:
     """Estimate the mean over stereotypes about men minus the mean over those about women, for fixed stereotypes.
 
-    Only the sentences within stereotypes are a sample. If a stereotype has only one sentence, the sentences are treated
-    as samples within the two sides (men, women). If there is no variance within stereotypes, the interval depends only
-    on the number of sentences.
+    Stereotypes are strata: only the sentences of each stereotype are a sample. If a stereotype has only one sentence,
+    the two sides (men, women) are the strata instead. If the sentences of each stereotype have equal values, the
+    interval depends only on the number of sentences.
     """
     weights = weigh_by_stereotype(stereotypes, sides)
     sizes = pd.Series(stereotypes).value_counts()

@@ -5,8 +5,8 @@ because the quantities are different. The value of an item is the mean over the 
 of the instruction. Intervals account for the factors that items share (see `factors`).
 
 The views (groupings of the items) are: all items, by bias type, by target, by stereotype and by sub-stereotype.
-Intervals are those of `Share`. Only the masculine choice gap has an interval by Student's t, with sentences sampled
-within stereotypes.
+Percentages have the intervals of `estimates.Share`. Only the masculine choice gap has an interval by Student's t, in
+which the stereotypes are strata and the sentences of each stereotype are a sample.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -20,16 +20,16 @@ data set may have other stereotypes than the sixteen of GEST; each of them needs
 
 Intervals and tests:
 
-    g_s             Stereotypes are fixed and sentences are sampled within stereotypes: Student's t of log g_s with
-                    degrees of freedom by Welch-Satterthwaite.
+    g_s             Stereotypes are fixed strata, and the sentences of each stereotype are a sample: Student's t of
+                    log g_s with degrees of freedom by Welch-Satterthwaite.
     g_s of          Stereotypes are a random sample: Welch's t-test of the nine log q_i about men and the seven about
     stereotypes     women. The value equals g_s; only the interval differs.
     like these
     q               Student's t of the logarithm; for a single q_i it is corrected for skewness
     feminine rank   pairwise comparisons of stereotypes (see `ranks`)
-    as published    percentile bootstrap of sentences within stereotypes, with the same resamples for all templates and
-                    models. Student's t if a stereotype has fewer than 100 sentences, because bootstrap intervals would
-                    be too narrow.
+    as published    percentile bootstrap of the sentences of each stereotype, with the same resamples for all templates
+                    and models. Student's t if a stereotype has fewer than 100 sentences, because bootstrap intervals
+                    would be too narrow.
 """
 
 import math

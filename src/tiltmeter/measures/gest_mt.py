@@ -26,7 +26,7 @@ Intervals and tests:
     stereotypes
     like these
     yield           the wider of the mid-P binomial and the Agresti-Coull interval. Over all stereotypes, n is replaced
-                    by the effective sample size of translations that are sampled within stereotypes.
+                    by the effective sample size of a stratified sample, with stereotypes as strata.
     feminine rank   pairwise comparisons of stereotypes (see `ranks`)
 """
 

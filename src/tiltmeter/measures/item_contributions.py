@@ -135,7 +135,10 @@ class ItemValues:
         return self.columns if self.estimate is not None else ()
 
     def compute_weights(self, labels: Labels, sides: Labels | None = None) -> Floats:
-        """Compute the weight of each item from its stratum (`labels`) and, if given, the side of the stratum."""
+        """Compute the weight of each item in the measure.
+
+        `labels` are the strata of the items, and `sides` are the sides of these strata, such as women or men.
+        """
         if self.weigh is None:
             return np.full(len(labels), 1 / len(labels))
         return self.weigh(labels) if sides is None else self.weigh(labels, sides)

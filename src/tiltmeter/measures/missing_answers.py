@@ -20,8 +20,8 @@ _ROUNDING = 1e-9
 class PartialEstimate:
     """An estimate from the answers that were given, with the two worst cases of the missing answers.
 
-    Value and interval are those of the given answers. Each p-value is the largest of the given answers and the worst
-    cases, so that a test is significant only if it would be significant for all outcomes of the missing answers.
+    Value and interval are those of the given answers. Each p-value is the largest of three: of the given answers, and
+    of the two worst cases. So a test is significant only if it is significant for all outcomes of the missing answers.
     `lowest` and `highest` are the estimates if all missing answers decrease or increase the measure. `missing` is the
     share of missing answers, from 0 to 1.
     """

@@ -79,7 +79,7 @@ class RandomModels:
         from scipy.optimize import brentq  # imported here because this takes half a second
 
         index = list(self.structures).index(name)
-        best = -_compute_deviance(self, self.variances)
+        best = -_compute_loss(self, self.variances)
         drop = float(chdtri(1, 1 - LEVEL)) / 2
         estimate = float(self.variances[index])
 
@@ -93,10 +93,10 @@ class RandomModels:
         return low, float(brentq(excess, max(estimate, low), high, xtol=1e-6 * high))
 
     def _profile(self, index: int, value: float) -> float:
-        """Return the smallest deviance (half of minus twice the log likelihood) with one variance fixed."""
+        """Return the minimum of minus the restricted log likelihood with one variance fixed."""
         start = self.variances.copy()
         start[index] = value
-        return _compute_deviance(self, _maximise(self, start, fixed=index))
+        return _compute_loss(self, _maximise(self, start, fixed=index))
 
 
 def fit_random_models(crossed: CrossedAnswers, design: Floats) -> RandomModels:
@@ -115,7 +115,7 @@ def fit_random_models(crossed: CrossedAnswers, design: Floats) -> RandomModels:
     spread = float(np.var(crossed.values - design @ np.linalg.lstsq(design, crossed.values, rcond=None)[0]))
     starts = [np.full(len(none), share * spread) for share in (0.5, 0.05)]
     solutions = [_maximise(fitted, start) for start in starts]
-    variances = min(solutions, key=lambda variances: _compute_deviance(fitted, variances))
+    variances = min(solutions, key=lambda variances: _compute_loss(fitted, variances))
     information = _compute_information(_compute_products(fitted, variances))
     fitted = replace(fitted, variances=variances, information=information)
     return replace(fitted, correction=_compute_correction(fitted))
@@ -150,7 +150,8 @@ def _compute_projection(fitted: RandomModels, variances: Floats) -> tuple[Floats
     return np.asarray(projection), float(np.linalg.slogdet(covariance)[1] + np.linalg.slogdet(middle)[1])
 
 
-def _compute_deviance(fitted: RandomModels, variances: Floats) -> float:
+def _compute_loss(fitted: RandomModels, variances: Floats) -> float:
+    """Return minus the restricted log likelihood, without its constant."""
     projection, determinants = _compute_projection(fitted, variances)
     values = fitted.crossed.values
     return 0.5 * (determinants + float(values @ projection @ values))

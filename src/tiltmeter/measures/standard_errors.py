@@ -48,7 +48,8 @@ def compute_standard_error(
     """Compute the standard error of an estimate from the influence of each item.
 
     For a plain mean of n values the influence of an item is (value - mean) / n. With `strata`, such as the sixteen
-    stereotypes of GEST, items are sampled within strata, and the degrees of freedom are Welch-Satterthwaite's.
+    stereotypes of GEST, the items of each stratum are a sample of their own (stratified sampling), and the degrees of
+    freedom are Welch-Satterthwaite's.
 
     >>> values = np.array([2.0, 4.0, 4.0, 6.0])
     >>> compute_standard_error((values - values.mean()) / 4)

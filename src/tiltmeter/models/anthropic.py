@@ -42,7 +42,7 @@ class AnthropicMessages:
             body["system"] = self.variant.system_prompt
         if self.variant.thinking:
             if sampling.temperature != 1:
-                raise ModelError(f"anthropic:{model} thinks only at a temperature of 1; add --temperature 1.")
+                raise ModelError(f"anthropic:{model} supports thinking only at temperature 1; add --temperature 1.")
             # The tokens of the thinking count towards the maximum.
             body["thinking"] = {"type": "enabled", "budget_tokens": _THINKING_TOKENS}
             body["max_tokens"] = _THINKING_TOKENS + sampling.max_tokens
@@ -53,7 +53,7 @@ class AnthropicMessages:
         return False
 
     def parse_reply(self, reply: Any, _sampling: SamplingOptions) -> Reply:
-        """Return the text blocks of the server's JSON as a reply, and the thinking blocks apart."""
+        """Return the server's JSON as a reply; the thinking blocks are separate from the text blocks."""
         texts, thinking = ([b[kind] for b in reply["content"] if b["type"] == kind] for kind in ("text", "thinking"))
         usage = reply.get("usage") or {}
         return Reply(

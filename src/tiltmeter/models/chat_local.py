@@ -92,7 +92,7 @@ class LocalChat:
         with self.model.measure_hardware_usage(), _translate_errors(self.name):
             if sampling.probabilities and self.variant.thinking:
                 raise ModelError(
-                    f"{self.name} thinks before it replies, so its first token is no choice; omit --thinking."
+                    f"{self.name} thinks before it replies, so its first token is not a choice; omit --thinking."
                 )
             if sampling.probabilities:
                 yield from self._compute_label_probabilities(questions)

@@ -163,7 +163,7 @@ class ChatCompletions:
     path = "/chat/completions"
 
     def __init__(self, variant: ChatVariant = _NO_VARIANT, *, has_templates: bool = True) -> None:
-        """Send requests for a variant of a model; `has_templates` says whether the server knows chat templates."""
+        """Set the variant of the model; `has_templates` says whether the server may accept `chat_template_kwargs`."""
         self.variant = variant
         # vLLM and SGLang pass `chat_template_kwargs` to the template; hosted models have `reasoning_effort` instead.
         self._thinking_name = "chat_template_kwargs" if has_templates else "reasoning_effort"
@@ -217,9 +217,9 @@ class ChatCompletions:
         choice = reply["choices"][0]
         message = choice["message"]
         content, refusal = _read_text(message.get("content")), _read_text(message.get("refusal"))
-        # With a reasoning parser, the server returns the thinking apart; otherwise it is in the content.
-        apart = _read_text(message.get("reasoning_content") or message.get("reasoning"))
-        thinking, text = (apart, content) if apart else split_thinking(content)
+        # A server with a reasoning parser returns the thinking in a field of its own; otherwise it is in the content.
+        reasoning = _read_text(message.get("reasoning_content") or message.get("reasoning"))
+        thinking, text = (reasoning, content) if reasoning else split_thinking(content)
         tokens = _read_first_tokens(choice) if sampling.probabilities else ()
         usage = reply.get("usage") or {}
         return Reply(

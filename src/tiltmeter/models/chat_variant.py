@@ -1,6 +1,6 @@
 """Variants of a chat model: with a system prompt, or with thinking turned on or off.
 
-A variant is a model of its own: it has another name and another fingerprint, so its replies are stored separately.
+A variant is treated as a separate model: it has its own name and fingerprint, so its replies are stored separately.
 """
 
 import hashlib
@@ -16,7 +16,7 @@ THINKING_START, THINKING_END = "<think>", "</think>"
 class ChatVariant:
     """The system prompt of a chat model, and whether it thinks before it replies.
 
-    If `thinking` is None, the model decides: a local model does not think, and a server uses its own default.
+    If `thinking` is None, a local model does not think, and a server uses its own default.
     """
 
     system_prompt: str = ""
@@ -24,7 +24,7 @@ class ChatVariant:
 
     @classmethod
     def from_options(cls, options: ModelOptions) -> "ChatVariant":
-        """Return the variant that the options of a run name."""
+        """Return the variant that is defined by the options of a run."""
         return cls(options.system_prompt or "", None if options.thinking is None else options.thinking == "on")
 
     @property
@@ -61,9 +61,9 @@ class ChatVariant:
 
 
 def split_thinking(text: str) -> tuple[str, str]:
-    """Split the text of a reply into the thinking and the answer.
+    """Return the text of the thinking and the text of the answer of a reply.
 
-    If a model was cut off while it was thinking, the answer is empty.
+    If the model reached the maximum length while it was thinking, the answer is empty.
 
     >>> split_thinking("<think>A or B? B.</think>B")
     ('A or B? B.', 'B')

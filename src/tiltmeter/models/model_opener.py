@@ -44,7 +44,7 @@ def open_given_model(given: ModelInput, options: ModelOptions) -> AnyModel:
     model = _open_model(given, options)
     if (options.system_prompt or options.thinking) and not hasattr(model, "variant"):
         option = "--system-prompt" if options.system_prompt else "--thinking"
-        raise UsageError(f"{option} is for chat models, and {model.name} does not support it; omit it.")
+        raise UsageError(f"{model.name} does not support {option}, which is for chat models; omit it.")
     if not options.chat_template:
         return model
     if isinstance(model, ChatModel):

@@ -1,8 +1,8 @@
 """Steering vectors: vectors that are added to the residual stream after some layers of a model (`BASE+VECTOR`).
 
 A vector is a `.safetensors` file with a tensor for each steered layer. The name of a tensor contains the index of its
-layer, counted from 0, such as `layer.12`. The tensor is added to the output of this layer at every position, so answers
-do not depend on other inputs or on the positions of an input.
+layer, counted from 0, such as `layer.12`. The tensor is added to the output of this layer at every position, so an
+answer does not depend on the other inputs of its batch, or on padding.
 """
 
 import re
@@ -73,12 +73,12 @@ class SteeringVector:
             if index >= count:
                 raise ModelError(
                     f"The steering vector {self.path} has a tensor for layer {index}, but {model} has the layers 0 to "
-                    f"{count - 1}."
+                    f"{count - 1}; remove this tensor."
                 )
             if tuple(vector.shape) != (width,):
                 raise ModelError(
                     f"The tensor for layer {index} of {self.path} has the shape {tuple(vector.shape)}, but {model} "
-                    f"needs ({width},)."
+                    f"needs {(width,)}; use a vector that was computed for this model."
                 )
 
     def describe(self) -> dict[str, Any]:
@@ -87,11 +87,13 @@ class SteeringVector:
         return {"name": str(self.path), "files": compute_files_digest([self.path]), "norm_by_layer": norms}
 
     def steer(self, module: nn.Module, model: str) -> nn.Module:
-        """Return the model, which from now on adds the vectors to the outputs of its layers."""
+        """Register hooks that add the vectors to the outputs of the layers, and return the model."""
         count = module.config.get_text_config().num_hidden_layers  # type: ignore[union-attr, operator]
         layers = _find_layers(module, count)
         if layers is None:
-            raise ModelError(f"{model} has no list of {count} layers, so a steering vector cannot be added to it.")
+            raise ModelError(
+                f"{model} has no list of {count} layers, so a steering vector cannot be added to it; omit the vector."
+            )
         for index, vector in self.vectors.items():
             layers[index].register_forward_hook(_build_hook(vector))
         return module

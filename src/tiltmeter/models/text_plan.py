@@ -60,7 +60,7 @@ class TextPlan:
         return [*leading, *(index for index in range(len(self.texts)) if index not in leading)]
 
     def collect_answers(self, text: int, entries: list[TokenEntry]) -> Iterator[tuple[bytes, Answer]]:
-        """Add a reply, and yield the digest and the answer of each question that needs no other replies any more.
+        """Add a reply, and yield the digest and the answer of each question that is now completely answered.
 
         `text` is the index of the text, and `entries` are the tokens in its reply.
         """

@@ -134,7 +134,7 @@ class ModelOptions:
     )
     thinking: str | None = define_option(
         None,
-        "Chat models: turn thinking before the answer `on` or `off`; it needs a larger --max-tokens.",
+        "Chat models: turn thinking before the answer `on` or `off`; thinking needs a larger --max-tokens.",
         TEXT,
         choices=lambda: THINKING,
         changes_results=True,

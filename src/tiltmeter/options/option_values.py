@@ -61,12 +61,12 @@ def _parse_sizes(given: str | None) -> dict[str, str] | None:
 
 
 def _read_text_file(given: str | None) -> str | None:
-    """Return the text of a file without white space around it; raise an error if there is none."""
+    """Return the text of a file without white space at its ends; raise an error if the file contains no text."""
     if given is None:
         return None
     text = read_text(expand_home(given)).strip()
     if not text:
-        raise UsageError(f"{given} contains no text; write the text into the file.")
+        raise UsageError(f"{given} contains no text; write the text into the file, or omit the option.")
     return text
 
 

@@ -20,20 +20,20 @@ from tiltmeter.reports.text_table import format_latex_table
 
 
 def render_change_page(change: ModelChange, *, items: int | None = 200) -> str:
-    """Return the HTML page; it lists at most `items` flipped items of each target, or all if `items` is None."""
+    """Return the HTML page with at most `items` flipped items for each target, or with all if `items` is None."""
     table, figure = build_change_table(change), build_change_figure(change)
     results = build_section(table.title, [], table.heads, list_table_rows(table))
     sections = [
-        build_section("Answer", [change.sentence], (), ()),
+        build_section("Answer", [change.sentence]),
         replace(results, figure=render_svg(figure), caption=figure.caption),
     ]
     if change.overlaps:
         sentences = [overlap.sentence for overlap in change.overlaps]
-        sections.append(build_section("Overlap with the tuning texts", sentences, (), ()))
+        sections.append(build_section("Overlap with the tuning texts", sentences))
     if change.without_overlap:
         sections.append(build_table_section(build_reduced_table(change)))
     targets = [row.difference for row in change.select_rows("target")]
-    flipped = build_section("Items that flipped", describe_flips(change), (), ())
+    flipped = build_section("Items that flipped", describe_flips(change))
     sections.append(replace(flipped, items=tuple(list_disagreements(targets, items))))
     return render_page("Did the change help?", sections, change.notes, describe_change_method(change))
 

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from rich.console import Console
 from rich.text import Text
 
-from tiltmeter.comparing.model_change import ChangeRow, ModelChange
+from tiltmeter.comparing.model_change import ModelChange
 from tiltmeter.reports.change_tables import LEGEND, build_change_table, build_reduced_table
+from tiltmeter.reports.formatting import format_count
 from tiltmeter.reports.method_texts import describe_factors
 from tiltmeter.reports.text_table import print_text_table
 
@@ -18,9 +19,11 @@ def print_change(change: ModelChange, console: Console, *, everything: bool = Fa
     """Print the answer, the results, flipped items and notes; `everything` adds all results and texts of items."""
     console.print(Text(change.sentence, style="bold"))
     console.print()
-    print_text_table(build_change_table(change, everything=everything), console)
-    if hidden := len(change.rows) - len(build_change_table(change, everything=everything).rows):
-        console.print(Text(f"{hidden} other results without a significant change; --all prints them.", style="dim"))
+    table = build_change_table(change, everything=everything)
+    print_text_table(table, console)
+    if hidden := len(change.rows) - len(table.rows):
+        more = format_count(hidden, "more result")
+        console.print(Text(f"--all prints {more} without a significant change.", style="dim"))
     for sentence in describe_flips(change):
         console.print(Text(sentence))
     for overlap in change.overlaps:
@@ -37,27 +40,19 @@ def print_change(change: ModelChange, console: Console, *, everything: bool = Fa
 def describe_flips(change: ModelChange) -> Iterator[str]:
     """Yield a sentence for each target on the number of items that flipped, and in which direction."""
     for row in change.select_rows("target"):
-        yield f"{row.name}: {_count_flips(row)}"
-
-
-def _count_flips(row: ChangeRow) -> str:
-    difference = row.difference
-    flips = difference.list_disagreements()
-    directions = difference.left.cell.compute_directions(difference.quantity, difference.items)
-    by_item = dict(zip(difference.items, directions, strict=True))
-    counts = Counter(gap * by_item[item] > 0 for item, gap in flips)
-    return (
-        f"{len(flips):,} of {difference.contrast.n:,} items changed sides, {counts[True]:,} towards and "
-        f"{counts[False]:,} away from the stereotype."
-    )
+        counts = Counter(is_towards for _, _, is_towards in row.list_flips())
+        yield (
+            f"{row.name}: {counts.total():,} of {row.difference.contrast.n:,} items flipped, {counts[True]:,} towards "
+            f"and {counts[False]:,} away from the stereotype."
+        )
 
 
 def describe_change_method(change: ModelChange) -> str:
     """Return sentences that explain the columns and how the change was tested."""
     factors = describe_factors(row.difference.quantity for row in change.rows)
     return (
-        f"Paired by item{factors}. {LEGEND} Quality margin: {change.quality_margin:g} (--quality-margin). "
-        "docs/how-to/before-and-after.md has the error rates."
+        f"Paired by item{factors}. {LEGEND} flipped: the model now prefers the other text of the item. Quality margin: "
+        f"{change.quality_margin:g} (--quality-margin). docs/evidence/before-and-after.md has the error rates."
     )
 
 

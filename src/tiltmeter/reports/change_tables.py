@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 
 from tiltmeter.comparing.model_change import ChangeOutcome, ChangeRow, ModelChange
-from tiltmeter.measures.records import OVERALL
 from tiltmeter.reports.formatting import format_p
 from tiltmeter.reports.text_table import TextTable
 
@@ -19,8 +18,9 @@ _OUTCOMES: dict[ChangeOutcome, str] = {
 _HEADS = ("", "result", "group", "measure", "before", "after", "change", "95% interval", "Holm", "n", "outcome")
 LEGEND = (
     "change: the distance from the ideal after the change minus that before it, so negative values are improvements; "
-    "for LMS and accuracies, positive values are losses. Holm: p of the change, corrected over all targets, or over "
-    "all other results. better, worse: significant. not worse: not worse by more than the margin. open: neither."
+    "for LMS and accuracies, positive values are losses. Holm: the p-value of the change, corrected over all targets, "
+    "or over all other results. better, worse: significant. not worse: not worse by more than the margin. open: none "
+    "of these."
 )
 
 
@@ -34,11 +34,6 @@ def build_change_table(change: ModelChange, *, everything: bool = True) -> TextT
 def build_reduced_table(change: ModelChange) -> TextTable:
     """Return the table of the targets without the items that are similar to tuning texts."""
     return _build_table("Without the items that are similar to tuning texts", change.without_overlap)
-
-
-def format_outcome(row: ChangeRow) -> str:
-    """Return the outcome of a row in one or two words."""
-    return _OUTCOMES[row.outcome]
 
 
 def _is_notable(row: ChangeRow) -> bool:
@@ -57,9 +52,8 @@ def _build_table(title: str, rows: Sequence[ChangeRow]) -> TextTable:
 def _format_cells(row: ChangeRow) -> list[str]:
     difference, (low, high) = row.difference, row.interval
     number = difference.quantity.measure.number
-    part = "" if difference.part in ("all", OVERALL) else f" {difference.part}"
     return [
-        f"{difference.subject}{part}",
+        row.location,
         ", ".join(row.where.values()),
         difference.quantity.name,
         number(row.before),
@@ -68,5 +62,5 @@ def _format_cells(row: ChangeRow) -> list[str]:
         f"[{number(low, signed=True)}, {number(high, signed=True)}]",
         format_p(min(row.p_closer, row.p_farther)),
         f"{difference.contrast.n:,}",
-        format_outcome(row),
+        _OUTCOMES[row.outcome],
     ]

@@ -227,6 +227,7 @@ def _list_disagreements(pair: Sequence[Difference], limit: int | None, texts: _T
 def _build_disagreement(
     difference: Difference, key: tuple[str, str], texts: Iterable[Mapping[str, ItemText]]
 ) -> Disagreement:
+    """Return the texts and scores of an item on which the two sides disagree, for display."""
     item = key[1]
     item_texts = [text for by_id in texts if (text := by_id.get(format_label(item)))]
     return Disagreement(

@@ -1,7 +1,9 @@
-"""The HTML pages of `tiltmeter compare --group --html` and `tiltmeter compare --size --html`, without scripts."""
+"""The HTML pages of `tiltmeter compare --html` with --group and --size, and the parts of similar pages.
+
+The pages contain no scripts.
+"""
 
 import json
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
@@ -15,6 +17,7 @@ from tiltmeter.measures.crossed_effects import MemberInference
 from tiltmeter.reports.comparison import group_by_pair
 from tiltmeter.reports.comparison_page import DisagreementList
 from tiltmeter.reports.display_text import clip_text, format_label
+from tiltmeter.reports.figure_names import build_slug, format_benchmark_name
 from tiltmeter.reports.figures import Figure
 from tiltmeter.reports.figures.size_map import build_size_map
 from tiltmeter.reports.group_comparison import (
@@ -108,9 +111,9 @@ def render_size_page(comparison: SizeComparison) -> str:
 
 
 def build_section(
-    title: str, sentences: Iterable[str], heads: Sequence[str], rows: Sequence[ContrastRow]
+    title: str, sentences: Iterable[str], heads: Sequence[str] = (), rows: Sequence[ContrastRow] = ()
 ) -> ContrastSection:
-    """Return a section; empty columns of its table are removed."""
+    """Return a section, with a table if there are rows; empty columns of the table are removed."""
     shown = [number for number in range(len(heads)) if any(row.cells[number] for row in rows)]
     return ContrastSection(
         format_label(title, 120),
@@ -140,9 +143,8 @@ def build_size_figures(comparison: SizeComparison) -> list[tuple[str, Figure]]:
         first = trend[0]
         language = first.subject.rpartition(":")[2]
         words = [first.part if first.part != "all" else "", language, first.quantity.name, "by size"]
-        slug = re.sub(r"[^\w.]+", "-", " ".join(filter(None, words))).strip("-").lower()
-        benchmark = re.sub(r"[^\w.-]+", "-", format_label(first.benchmark))
-        figures.append((benchmark, build_size_map(slug, format_title(first), trend)))
+        figure = build_size_map(build_slug(words), format_title(first), trend)
+        figures.append((format_benchmark_name(first.benchmark), figure))
     return figures
 
 

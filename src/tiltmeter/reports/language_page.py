@@ -1,11 +1,11 @@
 """The HTML page and the figures of `tiltmeter compare --languages`."""
 
-import re
 from dataclasses import replace
 
-from tiltmeter.comparing.language_comparison import LanguageAnalysis, LanguageComparison
+from tiltmeter.comparing.language_comparison import LanguageComparison
 from tiltmeter.reports.contrast_page import build_section, build_table_section, list_table_rows, render_page, render_svg
 from tiltmeter.reports.display_text import format_label
+from tiltmeter.reports.figure_names import build_slug, choose_unique_slug, format_benchmark_name
 from tiltmeter.reports.figures import Figure
 from tiltmeter.reports.figures.language_map import build_language_map
 from tiltmeter.reports.language_printout import describe_analysis, describe_language_method
@@ -20,7 +20,7 @@ from tiltmeter.reports.language_tables import (
 
 def render_language_page(comparison: LanguageComparison) -> str:
     """Return the HTML page of a comparison of languages; the first section is the answer."""
-    sections = [build_section("Answer", comparison.answers, (), ())]
+    sections = [build_section("Answer", comparison.answers)]
     if len(comparison.analyses) > 1:
         sections.append(build_table_section(build_overview_table(comparison)))
     for (_, figure), analysis in zip(build_language_figures(comparison), comparison.analyses, strict=True):
@@ -40,18 +40,8 @@ def build_language_figures(comparison: LanguageComparison) -> list[tuple[str, Fi
     slugs: set[str] = set()
     figures = []
     for analysis in comparison.analyses:
-        slug = _build_slug(analysis, slugs)
-        benchmark = re.sub(r"[^\w.-]+", "-", format_label(analysis.benchmark))
-        figures.append((benchmark, build_language_map(slug, format_label(format_title(analysis), 120), analysis)))
+        words = [analysis.part if analysis.part != "all" else "", analysis.quantity.name, "by language"]
+        slug = choose_unique_slug(build_slug(words), slugs)
+        figure = build_language_map(slug, format_label(format_title(analysis), 120), analysis)
+        figures.append((format_benchmark_name(analysis.benchmark), figure))
     return figures
-
-
-def _build_slug(analysis: LanguageAnalysis, taken: set[str]) -> str:
-    """Return a file name for a figure; a number is added if the name is taken."""
-    words = [analysis.part if analysis.part != "all" else "", analysis.quantity.name, "by language"]
-    slug = re.sub(r"[^\w.]+", "-", " ".join(filter(None, words))).strip("-").lower()
-    unique, number = slug, 2
-    while unique in taken:
-        unique, number = f"{slug}-{number}", number + 1
-    taken.add(unique)
-    return unique

@@ -15,7 +15,7 @@ from tiltmeter.reports.text_table import TextTable
 _COMPONENTS = {
     "item": "item: some items are more stereotypical in all languages",
     "item × language": "item × language: the same item differs between languages",
-    "item × model": "item × model: models differ in single items, in all languages",
+    "item × model": "item × model: some items differ between models, in all languages",
     "language": "language: the means of languages differ",
     "model": "model: the means of models differ",
     "model × language": "model × language: the differences of languages depend on the model",
@@ -30,7 +30,7 @@ def format_title(analysis: LanguageAnalysis) -> str:
 
 
 def build_means_table(analysis: LanguageAnalysis) -> TextTable:
-    """Return the table of language means, for these models and for models like these."""
+    """Return the table of language means, for the models of the runs and for similar models ("models like these")."""
     like = {mean.language: mean for mean in analysis.like.means}
     rows = [
         [

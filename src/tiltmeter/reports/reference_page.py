@@ -1,12 +1,12 @@
 """The HTML page, the figures and the LaTeX tables of `tiltmeter compare --with`."""
 
-import re
 from collections.abc import Iterable
 from dataclasses import replace
 
 from tiltmeter.comparing.reference_position import Position, ReferenceComparison
-from tiltmeter.reports.contrast_page import ContrastRow, ContrastSection, build_section, render_page, render_svg
+from tiltmeter.reports.contrast_page import ContrastSection, build_section, list_table_rows, render_page, render_svg
 from tiltmeter.reports.display_text import format_label
+from tiltmeter.reports.figure_names import build_slug, choose_unique_slug, format_benchmark_name
 from tiltmeter.reports.figures import Figure
 from tiltmeter.reports.figures.reference_map import build_reference_map
 from tiltmeter.reports.reference_texts import (
@@ -25,25 +25,29 @@ def render_reference_page(comparison: ReferenceComparison) -> str:
     """Return the HTML page of a comparison with reference models; the first section is the answer."""
     leading = list_leading_positions(comparison.positions)
     others = [position for position in comparison.positions if not any(position is one for one in leading)]
-    sections = [build_section("Answer", list_answers(comparison), (), ())]
+    sections = [build_section("Answer", list_answers(comparison))]
     sections += [_build_position_section(position, list_details(position)) for position in leading]
     sections += [
         _build_position_section(position, [describe_position(position), *list_details(position)]) for position in others
     ]
-    return render_page("Where does the model stand?", sections, comparison.notes, describe_reference_method(comparison))
+    return render_page(
+        "How does the model compare with reference models?",
+        sections,
+        comparison.notes,
+        describe_reference_method(comparison),
+    )
 
 
 def build_reference_figures(comparison: ReferenceComparison) -> list[tuple[str, Figure]]:
     """Return a list of (name of the benchmark, figure), one for each position; `save_figures` needs this list."""
-    figures: dict[tuple[str, str], Figure] = {}
+    figures = []
+    taken: dict[str, set[str]] = {}
     for position in comparison.positions:
         if position.standings:
-            benchmark = re.sub(r"[^\w.-]+", "-", format_label(position.cell.benchmark))
-            slug, number = _build_slug(position), 2
-            while (benchmark, slug) in figures:
-                slug, number = f"{_build_slug(position)}-{number}", number + 1
-            figures[benchmark, slug] = _build_figure(position, slug)
-    return [(benchmark, figure) for (benchmark, _), figure in figures.items()]
+            benchmark = format_benchmark_name(position.cell.benchmark)
+            slug = choose_unique_slug(_name_figure(position), taken.setdefault(benchmark, set()))
+            figures.append((benchmark, _build_figure(position, slug)))
+    return figures
 
 
 def format_reference_latex(comparison: ReferenceComparison) -> str:
@@ -60,14 +64,10 @@ def format_reference_latex(comparison: ReferenceComparison) -> str:
 
 def _build_position_section(position: Position, sentences: Iterable[str]) -> ContrastSection:
     if not position.standings:
-        return build_section(format_position_title(position), sentences, (), ())
+        return build_section(format_position_title(position), sentences)
     table = build_position_table(position)
-    rows = [
-        ContrastRow([format_label(cell, 120) for cell in row], [number in table.bold] * len(row))
-        for number, row in enumerate(table.rows)
-    ]
-    section = build_section(table.title, sentences, table.heads, rows)
-    figure = _build_figure(position, _build_slug(position))
+    section = build_section(table.title, sentences, table.heads, list_table_rows(table))
+    figure = _build_figure(position, _name_figure(position))
     return replace(section, figure=render_svg(figure), caption=figure.caption)
 
 
@@ -75,13 +75,7 @@ def _build_figure(position: Position, slug: str) -> Figure:
     return build_reference_map(slug, format_label(format_position_title(position), 120), position)
 
 
-def _build_slug(position: Position) -> str:
+def _name_figure(position: Position) -> str:
     cell = position.cell
-    words = [
-        cell.model,
-        cell.part if cell.part != "all" else "",
-        cell.language,
-        position.quantity.name,
-        "among references",
-    ]
-    return re.sub(r"[^\w.]+", "-", " ".join(filter(None, words))).strip("-").lower()[:120]
+    part = cell.part if cell.part != "all" else ""
+    return build_slug([cell.model, part, cell.language, position.quantity.name, "among references"])

@@ -16,17 +16,17 @@ from tiltmeter.reports.text_table import print_text_table
 
 
 def print_references(comparison: ReferenceComparison, console: Console, *, everything: bool = False) -> None:
-    """Print the answers, and a table for each position that they are about; all positions if `everything` is true."""
+    """Print the answers, and the tables of their positions; with `everything`, the tables of all positions."""
     for answer in list_answers(comparison):
         console.print(Text(answer, style="bold"))
     console.print()
-    shown = comparison.positions if everything else list_leading_positions(comparison.positions)
-    for position in shown:
+    printed = comparison.positions if everything else list_leading_positions(comparison.positions)
+    for position in printed:
         _print_position(position, console)
     for note in comparison.notes:
         console.print(Text(note))
-    if len(shown) < len(comparison.positions):
-        more = format_count(len(comparison.positions) - len(shown), "more position")
+    if len(printed) < len(comparison.positions):
+        more = format_count(len(comparison.positions) - len(printed), "more position")
         console.print(Text(f"--all prints {more}."))
     console.print(Text(describe_reference_method(comparison), style="dim"))
 

@@ -9,6 +9,7 @@ from tiltmeter.comparing.reference_sets import PUBLISHED, find_published_sets, l
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.measures.verdict import VerdictDirection
 from tiltmeter.reports.display_text import clip_text, format_label
+from tiltmeter.reports.formatting import format_count
 from tiltmeter.reports.reference_texts import describe_position, list_leading_positions
 from tiltmeter.runs.result import Result
 
@@ -35,7 +36,7 @@ class ReferenceStrip:
 
 @dataclass(frozen=True, slots=True)
 class ReferenceHeadline:
-    """What the first screen says about published results on one benchmark: strips, and a note."""
+    """The part of the first screen on published results for one benchmark: strips, and a note."""
 
     strips: tuple[ReferenceStrip, ...] = ()
     note: str = ""
@@ -46,7 +47,7 @@ def build_reference_headlines(
 ) -> dict[str, ReferenceHeadline]:
     """Return the headline of each benchmark with published results; `names` maps benchmarks to display names.
 
-    If no published result is in the cache or comparable, the headline is a note that says so.
+    If no published result is in the cache, or none is comparable, the headline is a note with the reason.
     """
     portions = {(entry.benchmark, entry.language) for _, result in results for entry in result.manifest.asked}
     published = {benchmark for one in find_published_sets(portions) for benchmark, _ in one.portions & portions}
@@ -59,7 +60,7 @@ def build_reference_headlines(
 
 def _build_headline(results: Sequence[tuple[str, Result]], portions: set[tuple[str, str]]) -> ReferenceHeadline:
     try:
-        comparison = compare_with_references(results, load_references(PUBLISHED, portions), "published results")
+        comparison = compare_with_references(results, load_references(PUBLISHED, portions), PUBLISHED)
     except TiltmeterError as error:
         return ReferenceHeadline(note=clip_text(str(error)))
     placed = [
@@ -67,7 +68,8 @@ def _build_headline(results: Sequence[tuple[str, Result]], portions: set[tuple[s
     ]
     leading = [position for position in list_leading_positions(placed) if position.standings]
     strips = tuple(build_reference_strip(position) for position in leading[:_MOST_STRIPS])
-    more = f"{len(leading) - _MOST_STRIPS} more: " if len(leading) > _MOST_STRIPS else ""
+    hidden = len(leading) - _MOST_STRIPS
+    more = f"Not drawn: {format_count(hidden, 'more result')}. " if hidden > 0 else ""
     return ReferenceHeadline(strips, f"{more}`tiltmeter compare RUN --with published` lists the models and the tests.")
 
 

@@ -53,19 +53,23 @@ def list_details(position: Position) -> Iterator[str]:
         disagree = f"on {contrast.disagree:,} of {contrast.n:,} items" if contrast.disagree else "on no item"
         number = position.quantity.measure.number
         yield (
-            f"The same model in {standing.difference.right.cell.run}: {position.quantity.name} "
-            f"{number(standing.value)}; the two disagree {disagree}. It does not count."
+            f"Left out of the rank, because it is the same model: {standing.difference.right.cell.run}, "
+            f"{position.quantity.name} {number(standing.value)}; the two results disagree {disagree}."
         )
     if unsure := [one.label for one in position.standings if one.depends_on_missing_answers]:
-        names = ", ".join(map(format_label, unsure[:_MOST_NAMES]))
-        more = f" and {len(unsure) - _MOST_NAMES} more" if len(unsure) > _MOST_NAMES else ""
-        yield f"Not separable in spite of the small p, because missing answers could change the result: {names}{more}."
+        yield (
+            "Not separable although p is small, because missing answers could change the result: "
+            f"{_list_names(unsure)}."
+        )
     for left_out in position.left_out:
-        names = ", ".join(map(format_label, left_out.models[:_MOST_NAMES]))
-        more = f" and {len(left_out.models) - _MOST_NAMES} more" if len(left_out.models) > _MOST_NAMES else ""
         option = f" ({left_out.option} includes them)" if left_out.option else ""
         count = format_count(len(left_out.models), "reference model")
-        yield f"Left out: {count} {left_out.reason}{option}: {names}{more}."
+        yield f"Left out: {count} {left_out.reason}{option}: {_list_names(left_out.models)}."
+
+
+def _list_names(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
+    return f"{', '.join(map(format_label, names[:_MOST_NAMES]))}{more}"
 
 
 def format_position_title(position: Position) -> str:
@@ -96,9 +100,9 @@ def describe_reference_method(comparison: ReferenceComparison) -> str:
         f"Paired by item{factors}. difference: this model minus the reference model, on the items that both have. "
         "p (Holm): the test of equal distances from the ideal, corrected for all reference models of one part and "
         "measure. The interval of the rank and of the percentile accounts for the items, not for the choice of the "
-        "reference models, which are no random sample of all models. percentile: the percentage of comparable models "
-        "that are closer to the ideal. higher, lower: the values differ significantly, but not the distances from the "
-        "ideal."
+        "reference models, which are not a random sample of all models. percentile: the percentage of comparable "
+        "models that are closer to the ideal. higher, lower: the values differ significantly, but their distances from "
+        "the ideal do not."
     )
 
 
@@ -114,9 +118,10 @@ def list_answers(comparison: ReferenceComparison) -> list[str]:
 
 
 def list_leading_positions(positions: Sequence[Position]) -> list[Position]:
-    """Return the positions over all parts; if one has no reference models, the positions of its parts that have some.
+    """Return the positions over all parts.
 
-    If no part has reference models either, the position over all parts is returned, because it has the reason.
+    A position over all parts without comparable reference models is replaced by the positions of its parts. If these
+    have none either, it is kept, because it contains the reason.
     """
     leading: list[Position] = []
     for group in group_by(positions, _get_subject).values():

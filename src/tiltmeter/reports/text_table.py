@@ -39,15 +39,15 @@ def format_latex_table(table: TextTable, caption: str) -> str:
 
 
 def _format_lines(table: TextTable, caption: str) -> Iterator[str]:
-    shown = [at for at in range(len(table.heads)) if at < table.labels or any(row[at] for row in table.rows)]
+    columns = [at for at in range(len(table.heads)) if at < table.labels or any(row[at] for row in table.rows)]
     yield r"\begin{table}"
     yield r"\centering"
-    yield rf"\begin{{tabular}}{{{'l' * table.labels}{'r' * (len(shown) - table.labels)}}}"
+    yield rf"\begin{{tabular}}{{{'l' * table.labels}{'r' * (len(columns) - table.labels)}}}"
     yield r"\toprule"
-    yield _format_row([table.heads[at] for at in shown], bold=False)
+    yield _format_row([table.heads[at] for at in columns], bold=False)
     yield r"\midrule"
     for number, row in enumerate(table.rows):
-        yield _format_row([row[at] for at in shown], bold=number in table.bold)
+        yield _format_row([row[at] for at in columns], bold=number in table.bold)
     yield r"\bottomrule"
     yield r"\end{tabular}"
     yield rf"\caption{{{_escape(caption)}}}"

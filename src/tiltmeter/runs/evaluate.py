@@ -95,8 +95,7 @@ def evaluate(
     further options.
 
     Servers: up to `concurrency` requests are sent in parallel, and at most `per_minute` per minute; `timeout` is in
-    seconds. Before the first request, `tell` is called with the numbers of
-    requests and tokens.
+    seconds. Before the first request, `tell` is called with the numbers of requests and tokens.
 
     `watch` shows the progress. `so_far` is called after every batch with a function that computes interim values of
     the answered items, without interval and verdict.

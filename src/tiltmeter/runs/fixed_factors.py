@@ -20,11 +20,11 @@ def read_fixed_factors(nouns: Iterable[str], forms: Iterable[str]) -> tuple[str,
     distinct = tuple(dict.fromkeys(nouns))
     for noun in distinct:
         if not known:
-            raise UsageError(f"--fixed {noun} has no effect, because these items share no factors; remove --fixed.")
+            raise UsageError(f"--fixed {noun} has no effect, because these items have no factors; remove --fixed.")
         if noun not in known:
             choice = " or ".join(known)
             raise UsageError(
-                f"--fixed {noun}: these items do not share {noun}{suggest_name(noun, known)}; choose {choice}."
+                f"--fixed {noun}: {noun} is not a factor of these items{suggest_name(noun, known)}; choose {choice}."
             )
     return distinct
 

@@ -1,8 +1,8 @@
 """Read the scores released with GEST for pairs of sentences: one text file per model, with one number per pair.
 
-The number is the log10 of the ratio of two probabilities, of the masculine and of the feminine form. The pairs of all
-languages are in one file. Which pairs count depends on the tokenizer of the model: the two sentences of a pair must
-differ in exactly one token.
+The number is the log10 of the ratio of two probabilities: that of the masculine form and that of the feminine form. The
+pairs of all languages are in one file. A pair is used only if its two sentences differ in exactly one token, so the
+pairs that are used depend on the tokenizer of the model.
 """
 
 from collections.abc import Iterable, Sequence
@@ -32,8 +32,10 @@ def read_pair_predictions(path: Path, predicted: Sequence[Portion], *, model: st
     ratios = read_pair_ratios(path, items)
     kept, skipped = select_scored_pairs(items, portion.language, model)
     if not kept:
+        first = f" (the first was skipped: {skipped[0].reason})" if skipped else ""
         raise DataError(
-            f"{path} has no usable pair of {portion.language}; the first is not, because {skipped[0].reason}."
+            f"{path} has no usable pair of {portion.language}{first}; check --model, because its tokenizer determines "
+            "which pairs are used."
         )
     rows = ((item, item.id, ROLE, ratios[int(item.id)]) for item in kept)
     return Predictions(build_score_table(model, portion, PROTOCOL, rows), skipped, [])

@@ -1,7 +1,7 @@
 """Results that publications released with their outputs: predictions of language models, and translations.
 
-The outputs are files of upstream repositories. The names of the pinned files tell which results exist; the files are
-downloaded on request and scored like a user's own files of predictions or translations.
+The outputs are files of upstream repositories. The list of results is derived from the names of the pinned files; the
+files are downloaded on request and scored like a user's own files of predictions or translations.
 """
 
 import re
@@ -125,8 +125,8 @@ _DEFINITIONS = (
         get_model=_infer_hub_name,
     ),
     _Definition(
-        # The ids of the candidates are those of `stereoset:en`, and the scores of BERT and GPT-2 that both publications
-        # released are equal on all intrasentence candidates, except three.
+        # The ids of the candidates are those of `stereoset:en`. Both publications released scores of BERT and GPT-2;
+        # they are equal up to rounding on all intrasentence candidates, except three.
         name="stereoset-original",
         description="StereoSet in English (Nadeem et al. 2021)",
         repository="moinnadeem/StereoSet",
@@ -194,7 +194,7 @@ def load_published_sets() -> dict[str, PublishedSet]:
 
 
 def _find_common_path(paths: list[Path]) -> Path:
-    """Return the path `FOLDER/NAME` that stands for the files of all templates of a model."""
+    """Return `FOLDER/NAME`, the common part of the paths of all templates of a model."""
     if len({path.parent for path in paths}) > 1:
         raise DataError(f"{paths[0]} and {paths[-1]} belong together; copy them into the same folder of the mirror.")
     return paths[0].with_name(re.sub(r"_template-\d+\.txt$", "", paths[0].name))

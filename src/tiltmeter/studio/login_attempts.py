@@ -48,7 +48,7 @@ BY_ADDRESS = AttemptLimit(50, 60.0)
 class _AttemptCount:
     """The number of attempts since the last success.
 
-    `until` is the time from which the next attempt is allowed, and `used` is the time of the last attempt.
+    The next attempt is allowed at the time `until` or later, and `used` is the time of the last attempt.
     """
 
     failed: int = 0

@@ -58,7 +58,7 @@ class RequestGuard:
         is_valid: Callable[[Session], bool],
         overviews: AbstractSet[str],
     ) -> None:
-        """`is_valid` checks a reviewer's session; other sites may link to the paths in `overviews`."""
+        """Wrap `app`; `is_valid` checks a reviewer's session; links on other sites may lead to paths in `overviews`."""
         self._app = app
         self._config = config
         self._sessions = sessions

@@ -18,8 +18,9 @@ if TYPE_CHECKING:
     from tiltmeter.comparing.comparison import By
     from tiltmeter.comparing.omitted_pairs import OmittedPairs
 
-# Maximum number of runs in a comparison of pairs, and in a comparison of languages, which has one analysis of all runs.
+# Maximum number of runs in a comparison of pairs.
 MOST_RUNS = 12
+# Maximum number of runs in a comparison of languages, which is one analysis of all runs.
 MOST_RUNS_OF_LANGUAGES = 60
 # The value of the parameter `by` that requests a comparison of languages over all models.
 LANGUAGES = "languages"
@@ -62,7 +63,7 @@ def build_comparison_request(
     languages = by == LANGUAGES
     fewest, most = (1, MOST_RUNS_OF_LANGUAGES) if languages else (2, MOST_RUNS)
     if len(runs) < fewest:
-        raise UsageError("Choose at least two runs to compare.")
+        raise UsageError(f"Choose at least {'one run' if languages else 'two runs'} to compare.")
     if len(runs) > most:
         raise UsageError(f"You have chosen {len(runs)} runs; choose at most {most}.")
     chosen = next((known for known in BY if known == by), None)
@@ -109,12 +110,12 @@ def _compare_runs(request: ComparisonRequest) -> ComparedRuns:
 
 
 def _compare_languages(request: ComparisonRequest) -> ComparedRuns:
-    from tiltmeter.api import compare
+    from tiltmeter.api import compare_languages
     from tiltmeter.reports.language_page import render_language_page
 
     results = {name: Result.load(folder) for name, folder in request.runs}
     try:
-        comparison = compare(results, languages=True, across=request.across)
+        comparison = compare_languages(results, across=request.across)
     except TiltmeterError as error:
         return ComparedRuns("", str(error), [])
     return ComparedRuns(render_language_page(comparison), "", [])

@@ -7,9 +7,10 @@ from typing import Any
 
 from tiltmeter.training.sentences import get_base_language
 
-# The probability from which a sentence counts as written in another language than its article. With this value, 84 to
-# 99% of the English sentences in German, French, Spanish and Turkish software help are detected (55% if only command
-# strings are English), and less than 0.1% of the other sentences are wrongly classified as English.
+# A sentence counts as written in another language than its article if the probability of that language is at least this
+# number. With this value, 84 to 99% of the English sentences in French, Spanish and Turkish software help are detected,
+# and 55% in German, where most of them are strings of commands. At most 0.1% of the other sentences are wrongly
+# classified as English (docs/evidence/next-sentence.md).
 CONFIDENCE = 0.9
 # The languages that the check considers in addition to the languages of the articles. With more languages, short
 # sentences would be assigned to small related languages, for example Spanish sentences to Aragonese.

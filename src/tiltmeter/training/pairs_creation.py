@@ -127,7 +127,7 @@ def _count_pairs(store: PairStore, summary: PairsSummary, options: PairOptions) 
     distinct, dropped, shared = (
         store.count_distinct_sentences(),
         store.count_dropped_sentences(),
-        store.count_shared_sentences(),
+        store.count_shared_articles(),
     )
     train, held_out = store.count_pairs(held_out=False), store.count_pairs(held_out=True)
     articles = store.count_held_out_articles()

@@ -164,7 +164,7 @@ class PairStore:
         query = "SELECT language, reason, count(*) FROM dropped JOIN sentence USING (id) GROUP BY 1, 2"
         return {(language, reason): count for language, reason, count in self._db.execute(query)}
 
-    def count_shared_sentences(self) -> dict[str, int]:
+    def count_shared_articles(self) -> dict[str, int]:
         """Return for each language the number of articles that also exist in another language."""
         query = (
             "SELECT language, count(*) FROM article WHERE group_number IN (SELECT group_number FROM article GROUP BY 1 "

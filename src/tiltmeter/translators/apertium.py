@@ -62,7 +62,7 @@ class ApertiumTranslator:
             )
 
     def with_source_language(self, language: str) -> "ApertiumTranslator":
-        """Return a copy with another source language; `check` raises an error unless the direction has this source."""
+        """Return a copy with another source language; `check` rejects it if the direction has another one."""
         other = copy(self)
         other.source = language
         return other

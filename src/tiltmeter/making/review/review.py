@@ -129,8 +129,8 @@ class Review:
         digest of the texts that the reviewer saw; an error is raised if the texts have changed.
 
         `known` is the number of the reviewer's decisions on the item, including withdrawn decisions, when the page was
-        built. If there are more decisions now, the others came from the same page (a double click) and are replaced.
-        `via` is the program or file from which the decision came.
+        built. If there are more decisions now, the additional ones came from the same page (a double click) and are
+        replaced. `via` is the program or file from which the decision came.
         """
         name = self._find_reviewer(reviewer)
         with self._begin_transaction():

@@ -115,7 +115,7 @@ def run_on_stereoset(context: RecipeContext, hub: str, on: str, case: str, head:
 
 
 def collect_numbers(records: Iterable[Record]) -> Numbers:
-    """Return a mapping from (part, view, group, measure) to value; SS is "SS as published", as in the papers."""
+    """Return a mapping from (part, view, group, measure) to value; "SS" is the measure "SS as published"."""
     numbers: dict[Key, float] = {}
     for record in records:
         # "SS as published" comes after SS and replaces it: the papers count a tie against the stereotype.

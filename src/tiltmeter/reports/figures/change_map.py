@@ -7,7 +7,6 @@ import pandas as pd
 
 from tiltmeter.comparing.model_change import ChangeRow
 from tiltmeter.measures.measure import Measure
-from tiltmeter.measures.records import OVERALL
 from tiltmeter.reports.display_text import format_label
 from tiltmeter.reports.figure_style import SERIES, TOWARDS
 from tiltmeter.reports.figures.chart_elements import build_tooltips
@@ -24,13 +23,13 @@ def build_change_map(title: str, rows: Sequence[ChangeRow]) -> Figure:
     panels = tuple(Panel(measure.name, _draw_panel(measure, of_measure)) for measure, of_measure in groups.items())
     caption = (
         "Each line goes from the value before the change (ring) to the value after it (dot). The bar is the 95% "
-        "interval of the change, drawn around the value after it. Dotted: the ideal. Values are those of the items "
-        "that both sides have."
+        "interval of the change, drawn around the value after it. The dotted line is the ideal. Values are from the "
+        "items measured before and after the change."
     )
     legend = (
         LegendEntry("closer to the ideal", _COLOURS["better"]),
         LegendEntry("farther from the ideal", _COLOURS["worse"]),
-        LegendEntry("neither is significant", _COLOURS["neither"]),
+        LegendEntry("no significant change", _COLOURS["neither"]),
     )
     return Figure("before-and-after", title, caption, panels, legend)
 
@@ -57,8 +56,7 @@ def _draw_panel(measure: Measure, rows: Sequence[ChangeRow]) -> Chart:
 
 def _build_point(row: ChangeRow) -> dict[str, object]:
     contrast, number = row.difference.contrast, row.difference.quantity.measure.number
-    part = "" if row.difference.part in ("all", OVERALL) else f" {row.difference.part}"
-    name = ", ".join([f"{row.difference.subject}{part}", *row.where.values()])
+    name = ", ".join([row.location, *row.where.values()])
     change, low, high = (number(value, signed=True) for value in (contrast.difference, contrast.low, contrast.high))
     kind = {"closer": "better", "farther": "worse"}.get(row.outcome, "neither")
     return {
