@@ -147,8 +147,8 @@ def main() -> None:
         parser.error("set TILTMETER_MIRROR to a folder with the released files")
     results = load_results(Path(mirror), alternatives=given.over_protocols)
     began, processor = time.monotonic(), time.process_time()
-    comparison = tiltmeter.compare(
-        results, languages=True, across=["kinds"], over="protocols" if given.over_protocols else None
+    comparison = tiltmeter.compare_languages(
+        results, across=["kinds"], over="protocols" if given.over_protocols else None
     )
     taken = time.monotonic() - began, time.process_time() - processor
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
