@@ -252,9 +252,9 @@ def compare(
         _reject_options(other_options, "cannot be combined with --before and --after; leave it out")
         if runs:
             raise UsageError(f"{runs[0]} is given without --before or --after; write one of these options before it.")
-        for name, given, other in (("before", before, "after"), ("after", after, "before")):
+        for side, given, other in (("before", before, "after"), ("after", after, "before")):
             if not given:
-                raise UsageError(f"--{other} needs --{name}; add --{name} RUN.")
+                raise UsageError(f"--{other} needs --{side}; add --{side} RUN.")
         margin: Any = {} if quality_margin is None else {"quality_margin": quality_margin}
         change = api.assess_change(
             before or [], after or [], targets=target or (), tuned_on=tuned_on, across=allowed, fixed=fixed, **margin
