@@ -90,6 +90,7 @@ def _models(folder: Path, hub: Path) -> None:
     adapted.save_pretrained(folder / "my-lora")
     save_file({"layer.0": torch.ones(base.config.hidden_size)}, folder / "fair.safetensors")
     (folder / "fair.txt").write_text("Treat all people equally.", encoding="utf-8")
+    (folder / "sentences.txt").write_text("My aunt knits.\nMy uncle knits.\n", encoding="utf-8")
 
 
 def _released_head(folder: Path, hub: Path) -> None:

@@ -112,8 +112,8 @@ def test_the_command_writes_all_files(
     [
         (["--before", "BEFORE"], ["--before", "--after"]),
         (["--after", "AFTER"], ["--after", "--before"]),
-        (["BEFORE", "AFTER", "--target", "stereoset"], ["--target", "--before and --after"]),
-        (["BEFORE", "AFTER", "--quality-margin", "0"], ["--quality-margin", "--before and --after"]),
+        (["BEFORE", "AFTER", "--target", "stereoset"], ["--target", "--before"]),
+        (["BEFORE", "AFTER", "--quality-margin", "0"], ["--quality-margin", "--before"]),
         (["--before", "BEFORE", "--after", "AFTER", "--by", "model"], ["--by", "leave it out"]),
         (["--before", "BEFORE", "--after", "AFTER", "--family", "run"], ["--family", "leave it out"]),
         (["--before", "BEFORE", "--after", "AFTER", "BEFORE"], ["without --before or --after"]),

@@ -204,8 +204,7 @@ def compare(
 
     `tiltmeter compare runs/bert --with published`: a comparison with published results
 
-    `tiltmeter compare --before runs/bert --after runs/tuned --target "stereoset.SS[bias_type=gender]"`: the effect of
-    a change
+    `tiltmeter compare --before runs/bert --after runs/tuned --target "stereoset.SS[bias_type=gender]"`: a changed model
     """
 
     from tiltmeter.comparing.comparability import ACROSS
