@@ -145,7 +145,7 @@ def test_the_commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys) -
     for wrong, parts in (
         (("--figures", str(figures)), ["--figures", "--size"]),
         (("--size", "--group", "big"), ["--size", "--group"]),
-        (("--group", "big", "--baseline", "a-1e+07"), ["--group", "--size"]),
+        (("--group", "big", "--baseline", "a-1e+07"), ["--group", "--baseline"]),
         (("--group", "bigg", *options), ["did you mean big?"]),
         (("--group", "big", *options, "--all"), ["--all"]),
         (("--size", *options, "--items", "3"), ["--items"]),
