@@ -87,8 +87,7 @@ def compare(
     >>> difference.part, difference.contrast.difference, difference.verdict
     ('overall', 11.0, 'significant')
     """
-    if by is not None and by not in comparison.BY:
-        raise UsageError(f"by={by!r} is not known; choose {', '.join(comparison.BY)}.")
+    _reject_unknown_by(by)
     return comparison.compare(
         _load_compared_runs(runs, fixed),
         by=by,
@@ -117,8 +116,7 @@ def compare_groups(
     `attributes` is a TOML file with attributes of models; the default is the file `plan.toml` in the folder of the runs
     or in a folder above. The other parameters are those of `compare`.
     """
-    if by is not None and by not in comparison.BY:
-        raise UsageError(f"by={by!r} is not known; choose {', '.join(comparison.BY)}.")
+    _reject_unknown_by(by)
     named = _load_compared_runs(runs, fixed)
     return grouped_comparison.compare_groups(
         named,
@@ -204,7 +202,7 @@ def compare_with_references(
     or of a folder with reference files or runs. The other parameters are those of `compare`.
     """
     named = _load_compared_runs(runs, fixed)
-    portions = {(entry.benchmark, entry.language) for _, run in named for entry in run.manifest.asked}
+    portions = frozenset().union(*(run.manifest.portions for _, run in named))
     return reference_comparison.compare_with_references(
         named,
         load_references(source, portions),
@@ -214,6 +212,11 @@ def compare_with_references(
         across=across,
         families=read_families(family),
     )
+
+
+def _reject_unknown_by(by: str | None) -> None:
+    if by is not None and by not in comparison.BY:
+        raise UsageError(f"by={by!r} is not known; choose {', '.join(comparison.BY)}.")
 
 
 def _load_compared_runs(

@@ -23,9 +23,10 @@ DEFAULT_ITEMS = 200
 # The kinds of comparison that an option selects, in order of precedence, with the options that each has in addition to
 # those of all kinds.
 _OF_ALL = ("across", "fixed", "html", "json")
+_OF_CHANGES = ("before", "after", "target", "quality-margin", "tuned-on", "figures", "latex", "items", "all")
 _KINDS = {
-    "before": ("after", "target", "quality-margin", "tuned-on", "figures", "latex", "items", "all"),
-    "after": ("before", "target", "quality-margin", "tuned-on", "figures", "latex", "items", "all"),
+    "before": _OF_CHANGES,
+    "after": _OF_CHANGES,
     "with": ("measure", "where", "family", "figures", "latex", "all"),
     "languages": ("measure", "where", "group", "over", "attributes", "figures", "latex", "all"),
     "size": ("measure", "where", "attributes", "family", "figures"),
@@ -91,8 +92,7 @@ def compare_and_show(runs: Sequence[Path], kind: str, given: Given) -> None:
     if not runs:
         raise UsageError("No runs are given; name the runs to compare, or use --before RUN and --after RUN.")
     names = {"measure": "measures", "where": "where", "across": "across", "fixed": "fixed"}
-    options = {parameter: given[name] or None for name, parameter in names.items()}
-    options = {name: value for name, value in options.items() if value is not None}
+    options = {parameter: given[name] for name, parameter in names.items() if given[name]}
     if kind != "languages":
         options["family"] = given["family"] or "portion"
     compare = {"with": _compare_with_references, "languages": _compare_languages, "size": _compare_sizes}

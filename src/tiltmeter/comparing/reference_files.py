@@ -8,6 +8,7 @@ the run that is compared.
 
 import json
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
 from typing import Any
@@ -58,7 +59,7 @@ class ReferenceHeader:
     @property
     def portions(self) -> frozenset[tuple[str, str]]:
         """The pairs (benchmark, language) of all runs."""
-        return frozenset((e.benchmark, e.language) for run in self.runs.values() for e in run.manifest.asked)
+        return frozenset().union(*(run.manifest.portions for run in self.runs.values()))
 
     @property
     def models(self) -> tuple[str, ...]:
@@ -122,9 +123,14 @@ def read_reference_header(path: Path) -> ReferenceHeader:
         raise _build_error(path, error) from error
 
 
-def read_reference_file(path: Path) -> list[tuple[str, Result]]:
-    """Return the runs of a reference file: pairs (name, result without texts)."""
+def read_reference_file(path: Path, portions: AbstractSet[tuple[str, str]] | None = None) -> list[tuple[str, Result]]:
+    """Return the runs of a reference file: pairs (name, result without texts).
+
+    With `portions`, return an empty list if the file has no result for one of these pairs (benchmark, language).
+    """
     header = read_reference_header(path)
+    if portions is not None and not header.portions & portions:
+        return []
     try:
         table = read_table(path)
         if missing := [name for name in (*_KEPT, _RUN) if name not in table.columns]:

@@ -216,13 +216,12 @@ def _list_files(folder: Path) -> list[Path]:
 
 def _read_files(paths: Iterable[Path], portions: Portions) -> Iterator[tuple[str, Result]]:
     for path in paths:
-        if read_reference_header(path).portions & portions:
-            yield from read_reference_file(path)
+        yield from read_reference_file(path, portions)
 
 
 def _load_runs(folders: Iterable[Path], portions: Portions) -> Iterator[tuple[str, Result]]:
     for folder in folders:
-        if {(entry.benchmark, entry.language) for entry in read_manifest(folder).asked} & portions:
+        if read_manifest(folder).portions & portions:
             yield folder.resolve().name, strip_texts(Result.load(folder))
 
 

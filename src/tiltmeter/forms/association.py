@@ -278,10 +278,8 @@ def get_attributes(item: AssociationItem) -> dict[str, Any]:
 
 def _find_words(item: AssociationItem) -> tuple[str, str]:
     """Return the words of the stereotype and of the anti-stereotype; if an item has no blank, the differing words."""
-    stereotype, opposite = (
-        next(candidate for candidate in item.candidates if candidate.role == role)
-        for role in ("stereotype", "anti-stereotype")
-    )
+    candidates = {candidate.role: candidate for candidate in item.candidates}
+    stereotype, opposite = candidates["stereotype"], candidates["anti-stereotype"]
     if item.whole and item.part == "intrasentence":
         return find_swapped_words(stereotype.text, opposite.text)
     return fold_case(stereotype.word.strip()), fold_case(opposite.word.strip())

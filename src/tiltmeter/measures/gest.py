@@ -232,7 +232,7 @@ class _Templates(RecordKey):
         for index, (number, values) in enumerate(part.ratios.items()):
             group, n = str(number), len(values)
             resampled = part.resampled_log_rates[number]
-            ratio = Ratio(part.estimate_log_rate(number)) if part.resamples and n > 1 else None
+            ratio = Ratio(part.estimates[number]) if number in part.estimates else None
             for view, scale in (("stereotype", 1.0), (AS_PUBLISHED, _PUBLISHED)):
                 rate = math.exp(scale * part.log_rates[index])
                 ends = compute_rate_interval(ratio, None if resampled is None else np.exp(scale * resampled), scale, n)

@@ -85,7 +85,16 @@ class GestPart:
         """Whether each stereotype is about men, in the order of `ratios`."""
         return np.array([number in self.about_men for number in self.ratios])
 
-    def estimate_log_rate(self, number: int) -> Mean:
+    @cached_property
+    def estimates(self) -> dict[int, Mean]:
+        """The estimate of the log q_i of each stereotype with several sentences; empty if there are no intervals."""
+        return {
+            number: self._estimate_log_rate(number)
+            for number, ids in self.ids.items()
+            if self.resamples and len(ids) > 1
+        }
+
+    def _estimate_log_rate(self, number: int) -> Mean:
         """Estimate the log q_i of a stereotype; sentences with the same English original are correlated."""
         ideas = np.array([self.ideas.get(item) for item in self.ids[number]], dtype=object)
         factors = build_factors({IDEA: ideas}, (IDEA,))
@@ -165,7 +174,7 @@ def compute_feminine_ranks(parts: Sequence[GestPart]) -> list[Interval] | None:
     if not parts[0].resamples or count_fewest_sentences(parts) < 2:
         return None
     level = compute_comparison_level(len(parts[0].ratios), len(parts))
-    below = [compare_means([part.estimate_log_rate(number) for number in part.ratios], level) for part in parts]
+    below = [compare_means([part.estimates[number] for number in part.ratios], level) for part in parts]
     return compute_rank_intervals(below, [part.log_rates for part in parts])
 
 

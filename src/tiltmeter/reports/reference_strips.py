@@ -49,7 +49,7 @@ def build_reference_headlines(
 
     If no published result is in the cache, or none is comparable, the headline is a note with the reason.
     """
-    portions = {(entry.benchmark, entry.language) for _, result in results for entry in result.manifest.asked}
+    portions = frozenset().union(*(result.manifest.portions for _, result in results))
     published = {benchmark for one in find_published_sets(portions) for benchmark, _ in one.portions & portions}
     headlines = {}
     for benchmark in sorted(published):

@@ -205,6 +205,11 @@ class Manifest:
     other: Mapping[str, Any] = field(default_factory=dict, metadata=OTHER_KEYS)
     is_edited: bool = field(default=False, compare=False, metadata=NOT_IN_JSON)
 
+    @property
+    def portions(self) -> frozenset[tuple[str, str]]:
+        """The pairs (benchmark, language) of the measurements."""
+        return frozenset((entry.benchmark, entry.language) for entry in self.asked)
+
     def find_model(self, name: str) -> ModelEntry | None:
         """Return the entry of the model with this name; None if there is no such model."""
         return next((entry for entry in self.models if entry.name == name), None)
