@@ -13,6 +13,7 @@ from tiltmeter.making.exchange import (
     FORMATS,
     FileFormat,
     build_export_rows,
+    csv_table,
     detect_format,
     export_project,
     import_project,
@@ -20,6 +21,7 @@ from tiltmeter.making.exchange import (
 from tiltmeter.making.exchange.text_rows import TextRow
 from tiltmeter.making.open_problems import assemble_items
 from tiltmeter.making.project import Project
+from tiltmeter.making.review.review_outcomes import list_drop_reasons
 
 pytestmark = pytest.mark.filterwarnings("error")
 CONTEXT = "el cocinero era muy BLANK hoy number0."
@@ -101,7 +103,7 @@ def test_decisions_come_back(translated: Project, tmp_path: Path, file_format: F
     assert done.conflicts == []
     assert translated.store.list_texts("text", "i0")["i0"]["context"] == better
     assert translated.store.list_history("i0")[-1].by == "Ana"
-    assert translated.store.get_item("i2").dropped == "not a stereotype here"
+    assert list_drop_reasons(translated) == {"i2": "not a stereotype here"}
     assert translated.store.get_item("i1").stage == "reviewed"
     assert translated.store.get_item("n0").stage == "translated"
     assert {problem.item for problem in assemble_items(translated).problems} == {"i3"}
@@ -230,3 +232,15 @@ def test_xliff_has_only_what_its_schema_allows(translated: Project, tmp_path: Pa
             ids[name].append(attributes["id"])
     assert {"x", "note", "alt-trans"} <= seen
     assert all(len(own) == len(set(own)) for own in ids.values())
+
+
+def test_a_comment_in_each_row_is_stored_once(translated: Project, tmp_path: Path) -> None:
+    rows = [
+        replace(row, decision="drop", comment="not one")
+        for row in build_export_rows(translated, everything=True)
+        if row.item == "i0"
+    ]
+    assert len(rows) == 5
+    csv_table.write(rows, tmp_path / "ana.csv", source="en", language="es")
+    import_project(translated, tmp_path / "ana.csv", format="csv", reviewer="Ana")
+    assert [made.comment for made in translated.store.list_decisions("i0")] == ["not one"]

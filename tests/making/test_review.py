@@ -1,6 +1,9 @@
 """The review: blind decisions by k of n, reservations, undo, conflicts, adjudication, agreement and publication."""
 
 import json
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,10 +14,12 @@ from tests.support.messages import assert_mentions, raises_mentioning
 from tiltmeter.errors import UsageError
 from tiltmeter.making.exchange import build_export_rows, csv_table, import_project
 from tiltmeter.making.open_problems import assemble_items
-from tiltmeter.making.project import Project, open_project
+from tiltmeter.making.project import DATABASE, Project, open_project
 from tiltmeter.making.project_settings import write_settings
+from tiltmeter.making.publication import publish_project
 from tiltmeter.making.repair_step import repair_project
-from tiltmeter.making.review.review import Review
+from tiltmeter.making.review.review import OwnConflictError, Review
+from tiltmeter.making.review.review_outcomes import DROPPED, list_drop_reasons
 from tiltmeter.making.review.review_rule import ReviewDecision, ReviewRule, ReviewVerdict, settle_decisions
 from tiltmeter.making.review.review_status import compute_decision_agreement, summarise_review
 
@@ -42,6 +47,14 @@ def reviewing(project: Project, *names: str, clock: Clock | None = None) -> Revi
     for name in names:
         review.add_reviewer(name)
     return review
+
+
+@contextmanager
+def with_own_conflicts(project: Project) -> Iterator[None]:
+    """Allow people to settle conflicts that they are part of."""
+    before, project.settings = project.settings, replace(project.settings, settle_own_conflicts=True)
+    yield
+    project.settings = before
 
 
 def context_of(project: Project, item: str = "i0") -> str:
@@ -127,7 +140,7 @@ def test_a_decision_is_applied_and_can_be_undone(translated: Project) -> None:
     assert translated.store.get_item("i0").stage == "reviewed"
     assert "i0" not in {problem.item for problem in assemble_items(translated).problems}
     entry = translated.store.list_history("i0")[-1]
-    assert (entry.step, entry.by, entry.why, entry.before, entry.after) == ("review", "Ana", "tense", CONTEXT, BETTER)
+    assert (entry.step, entry.by, entry.why, entry.before, entry.after) == ("review", "Ana", "agreed", CONTEXT, BETTER)
     assert review.undo_decision("Ana").item == "i0"
     assert context_of(translated) == CONTEXT
     assert translated.store.get_item("i0").stage == before.stage
@@ -140,7 +153,8 @@ def test_a_decision_is_applied_and_can_be_undone(translated: Project) -> None:
 def test_drop_and_undo(translated: Project) -> None:
     review = reviewing(translated, "Ana")
     review.decide_on_item("Ana", "i0", "drop", comment="not a stereotype here")
-    assert translated.store.get_item("i0").dropped == "not a stereotype here"
+    assert translated.store.get_item("i0").dropped == DROPPED
+    assert list_drop_reasons(translated) == {"i0": "not a stereotype here"}
     review.undo_decision("Ana", "i0")
     assert translated.store.get_item("i0").dropped is None
 
@@ -323,7 +337,7 @@ def test_sheets_of_two_reviewers_are_decisions_of_both(translated: Project, tmp_
     assert import_project(translated, eva, format="csv", reviewer="Eva").conflicts == []
     states = {entry.item: (entry.state, entry.decisions) for entry in Review(translated).list_queue()}
     assert states == {"i0": ("conflict", 2), "i1": ("agreed", 2), "i2": ("open", 0), "i3": ("open", 0)}
-    Review(translated).settle_conflict("Eva", "i0", take="Ana")
+    reviewing(translated, "Ida").settle_conflict("Ida", "i0", take="Ana")
     assert context_of(translated) == BETTER
     # A sheet that is exported now still has the texts as they were before the review.
     assert {row.translation for row in build_export_rows(translated, everything=True) if row.item == "i0"} >= {CONTEXT}
@@ -410,3 +424,51 @@ def test_mistakes_on_the_command_line(translated: Project, run: Run) -> None:
     assert "FIELD=NUMBER" in run(*added, "--item", "i0", "--decision", "edit", "--proposal", "context=x", code=2)
     assert "NAME=VALUE" in run(*added, "--item", "i0", "--decision", "edit", "--text", "context", code=2)
     assert "accept, edit, drop" in run(*added, "--item", "i0", "--decision", "keep", code=2)
+
+
+def test_a_comment_is_stored_once(translated: Project, tmp_path: Path) -> None:
+    review = reviewing(with_rule(translated, 1, 1, "all"), "Ana")
+    review.decide_on_item("Ana", "i0", "drop", comment="not one of them")
+    edited = {"context": BETTER.replace("0.", "1."), "target_term": "cocinero", "candidates[0].word": "sereno"}
+    review.decide_on_item("Ana", "i1", "edit", texts=edited, comment="a better tense")
+    database = sqlite3.connect(translated.folder / DATABASE)
+    rows = "\n".join(database.iterdump())
+    database.close()
+    assert (rows.count("not one of them"), rows.count("a better tense")) == (1, 1)
+    # Readers still see the reason.
+    assert list_drop_reasons(translated) == {"i0": "not one of them"}
+    publish_project(translated, tmp_path / "out", open_items="leave-out", licence="CC0-1.0")
+    assert "dropped: not one of them" in (tmp_path / "out" / "README.md").read_text(encoding="utf-8")
+
+
+def test_nobody_settles_their_own_conflict(translated: Project) -> None:
+    review = reviewing(with_rule(translated, 2, 3), "Ana", "Eva", "Bob")
+    review.decide_on_item("Ana", "i0", "accept")
+    review.decide_on_item("Eva", "i0", "drop")
+    review.decide_on_item("Bob", "i0", "edit", texts={"context": BETTER})
+    for name in ("Ana", "eva"):
+        assert not review.may_settle_conflict("i0", name)
+        with raises_mentioning(OwnConflictError, "i0", "settle_own_conflicts"):
+            review.settle_conflict(name, "i0", take="Ana")
+    # A withdrawn decision also counts, and nothing was stored.
+    review.decide_on_item("Ana", "i0", "drop")
+    review.decide_on_item("Bob", "i0", "accept")
+    with with_own_conflicts(translated):
+        assert review.may_settle_conflict("i0", "Ana")
+    review.undo_decision("Ana")
+    assert not review.may_settle_conflict("i0", "Ana")
+
+
+def test_an_allowed_settlement_of_an_own_conflict_is_recorded(translated: Project) -> None:
+    review = reviewing(with_rule(translated, 2, 2), "Ana", "Eva", "Ida")
+    for item in ("i0", "i1"):
+        review.decide_on_item("Ana", item, "accept")
+        review.decide_on_item("Eva", item, "drop")
+    with with_own_conflicts(translated):
+        review.settle_conflict("Ana", "i0", take="Ana")
+        review.settle_conflict("Ida", "i1", take="Ana")
+    summary = summarise_review(translated)
+    assert summary is not None
+    assert (dict(summary.adjudicators), dict(summary.own_conflicts)) == ({"Ana": 1, "Ida": 1}, {"Ana": 1})
+    assert summary.to_json()["own_conflicts"] == {"Ana": 1}
+    assert any("1 of them after a decision" in line for line in summary.format_lines())

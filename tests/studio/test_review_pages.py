@@ -111,6 +111,20 @@ def test_a_download_is_consistent_and_complete(workspace: Path, tmp_path: Path) 
         assert [(one.item, one.verdict) for one in project.store.list_decisions()] == [("i0", "drop")]
 
 
+def test_conflicts_of_the_user_are_for_other_adjudicators(workspace: Path) -> None:
+    with people(studio_on(workspace), "Ana", "Eva", "Ida") as (ana, eva, ida):
+        decide(ana, following(ana), "drop")
+        decide(eva, following(eva))
+        assert_mentions(conflict(eva), "no conflicts that you can settle", "1. Another adjudicator")
+        page = conflict(ida)
+        refused = settle(eva, page, take="Eva")
+        assert (refused.status_code, "another adjudicator" in refused.text) == (400, True)
+        assert "<h2" in page
+        settings = read_settings(workspace / "project")
+        write_settings(workspace / "project", replace(settings, settle_own_conflicts=True))
+        assert "i0 is settled." in settle(eva, conflict(eva), take="Eva").text
+
+
 def test_undo_previous_and_history(workspace: Path) -> None:
     with people(studio_on(workspace), "Ana") as (ana,):
         page = following(ana)
@@ -153,7 +167,7 @@ def test_a_warning_needs_a_reason_and_changes_are_shown(workspace: Path) -> None
 
 
 def test_texts_have_names_and_languages(workspace: Path) -> None:
-    with people(studio_on(workspace), "Ana", "Eva") as (ana, eva):
+    with people(studio_on(workspace), "Ana", "Eva", "Ida") as (ana, eva, ida):
         page = following(ana)
         assert re.findall("<h3>(.*?)</h3>", page) == [
             *("target term", "context"),
@@ -173,7 +187,7 @@ def test_texts_have_names_and_languages(workspace: Path) -> None:
         assert all('dir="auto"' in field for field in typed)
         decide(ana, ana.get(f"/review/item?{P}&item=i0").text, **{"text:context": BETTER})
         decide(eva, following(eva), "drop")
-        shown = conflict(eva)
+        shown = conflict(ida)
         assert '<span class="soft">English</span>' in shown
         assert '<span class="soft">Spanish</span>' in shown
 
@@ -225,14 +239,14 @@ def test_the_owner_chooses_a_name(workspace: Path) -> None:
 
 def test_texts_are_never_markup(workspace: Path) -> None:
     evil = '<script>alert(1)</script> el cocinero "era" BLANK.'
-    with people(studio_on(workspace), "Ana", "Eva") as (ana, eva):
+    with people(studio_on(workspace), "Ana", "Eva", "Ida") as (ana, eva, ida):
         page = following(ana)
         answer = decide(ana, page, comment="<i>so</i>", **{"text:context": evil})
         for html in (answer.text, ana.get(f"/review/item?{P}&item=i0").text, ana.get(f"/review/history?{P}").text):
             assert "<script>alert" not in html
             assert "<i>so" not in html
         decide(eva, following(eva), "drop")
-        shown = re.sub("</?(ins|del)>", "", conflict(eva))
+        shown = re.sub("</?(ins|del)>", "", conflict(ida))
         assert "&lt;script&gt;" in shown
         assert "<script>alert" not in shown
 

@@ -338,6 +338,9 @@ def status(
                 field = " ".join(filter(None, (entry.role, entry.field)))
                 why = f" ({entry.why})" if entry.why else ""
                 typer.echo(f"{entry.at} {entry.step} by {entry.by}: {field}: {entry.before!r} -> {entry.after!r}{why}")
+            for made in project.store.list_decisions(item, undone=True):
+                comment = f" ({made.comment})" if made.comment else ""
+                typer.echo(f"{made.at} decision of {made.reviewer}: {made.verdict}{comment}")
             return
         state, reviewed = compute_status(project), summarise_review(project)
     if as_json:

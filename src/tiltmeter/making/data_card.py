@@ -12,6 +12,7 @@ from tiltmeter.making.item_makers import WRITTEN
 from tiltmeter.making.open_problems import AssembledItems
 from tiltmeter.making.project import Project
 from tiltmeter.making.project_status import compute_status
+from tiltmeter.making.review.review_outcomes import list_drop_reasons
 from tiltmeter.making.review.review_status import summarise_review
 from tiltmeter.making.writing.writing_card import render_writing_section
 
@@ -179,7 +180,7 @@ def _describe_review(project: Project, assembled: AssembledItems) -> str:
 
 
 def _list_left_out(project: Project, facts: Mapping[str, Any]) -> str:
-    dropped = [(entry.id, f"dropped: {entry.dropped}") for entry in project.store.list_items(dropped=True)]
+    dropped = [(item, f"dropped: {reason}") for item, reason in list_drop_reasons(project).items()]
     return _render_table(("item", "reason"), [*dropped, *facts["left_out"].items()])
 
 

@@ -55,6 +55,7 @@ class ProjectSettings:
     review: str = "open"
     reviewers_per_item: int = 1
     agreeing: int = 1
+    settle_own_conflicts: bool = False
 
     @property
     def fixed_settings(self) -> dict[str, str]:
@@ -81,6 +82,10 @@ _COMMENTS = {
     "review": (
         "Items to review: `open` (items with open problems) or `all`; the number of reviewers for each item; and how "
         "many of them must agree."
+    ),
+    "settle_own_conflicts": (
+        "May a reviewer settle a conflict about an item on which the same person has decided? If true, the data card "
+        "lists how often this happened."
     ),
 }
 
@@ -126,6 +131,7 @@ def read_settings(folder: Path) -> ProjectSettings:
         review=table.read_text("review", "open"),
         reviewers_per_item=table.read_integer("reviewers_per_item", 1, least=1),
         agreeing=table.read_integer("agreeing", 1, least=1),
+        settle_own_conflicts=table.read_bool("settle_own_conflicts", default=False),
     )
     if settings.review not in REVIEWS:
         raise table.build_error("review", " or ".join(f'"{name}"' for name in REVIEWS))

@@ -25,7 +25,7 @@ from tiltmeter.making.licences import find_publishing_licence
 from tiltmeter.making.open_problems import AssembledItems, assemble_items
 from tiltmeter.making.project import Project
 from tiltmeter.making.project_lock import lock_project
-from tiltmeter.making.review.review_outcomes import apply_changed_rule
+from tiltmeter.making.review.review_outcomes import apply_changed_rule, list_drop_reasons
 from tiltmeter.making.timestamp import get_timestamp
 from tiltmeter.text_files import read_bytes, read_json
 
@@ -160,7 +160,6 @@ def _build_facts(
     open_items: OpenItems,
 ) -> dict[str, Any]:
     """Return the content of `edition.json` for a new edition."""
-    dropped = {entry.id: entry.dropped for entry in project.store.list_items(dropped=True) if entry.dropped is not None}
     return {
         "edition": last.number + 1 if last else 1,
         "published": get_timestamp(),
@@ -173,7 +172,7 @@ def _build_facts(
         "sha256": _compute_sha256(lines),
         "open_items": open_items,
         "left_out": dict(left_out),
-        "changes": _find_changes(last, lines, {**left_out, **dropped}),
+        "changes": _find_changes(last, lines, {**left_out, **list_drop_reasons(project)}),
     }
 
 

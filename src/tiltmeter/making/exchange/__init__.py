@@ -189,7 +189,8 @@ def _import_item(
     faults = [ImportConflict(row.place, entry.id, row.field, row.fault) for row in rows if row.fault]
     if faults or (not decided and not edits):
         return _ItemImport("", 0, faults)
-    comment = " ".join(filter(None, (row.comment for row in rows)))
+    # Spreadsheets often repeat the comment in each row of an item; it is stored once.
+    comment = " ".join(dict.fromkeys(row.comment for row in rows if row.comment))
     with project.store.begin_transaction():
         # If an item has several reviewers, each decides independently on the texts from before the review.
         is_single_reviewer = get_review_rule(project).reviewers == 1

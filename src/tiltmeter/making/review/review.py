@@ -21,6 +21,7 @@ from tiltmeter.making.review.review_outcomes import (
     compute_outcome,
     find_reviewer_name,
     get_review_rule,
+    is_own_conflict,
     record_decision,
     select_current_decisions,
 )
@@ -45,6 +46,12 @@ class NotAReviewerError(UsageError):
     """The user is not a reviewer of the project."""
 
     on_page = "You are not a reviewer of this project yet; open it and choose Review items."
+
+
+class OwnConflictError(UsageError):
+    """The user wants to settle a conflict of decisions, one of which is the user's own."""
+
+    on_page = "You have decided on this item yourself, so another adjudicator has to settle the conflict."
 
 
 class Review:
@@ -242,6 +249,7 @@ class Review:
                 raise ConflictChangedError(item)
             if compute_outcome(self.project, entry, known).state not in ("conflict", "adjudicated"):
                 raise UsageError(f"Reviewers do not disagree on {item}; there is nothing to adjudicate.")
+            self._reject_own_conflict(entry, name)
             if take is not None:
                 taken = [decision for decision in known if decision.reviewer.casefold() == take.casefold()]
                 if not taken:
@@ -257,6 +265,21 @@ class Review:
                 self.project, entry, name, verdict, texts or {}, {}, accepted or {}, None, problems
             )
             return self._store_decision(replace(decision, comment=comment.strip(), via=via, adjudicates=True))
+
+    def may_settle_conflict(self, item: str, by: str) -> bool:
+        """Return whether a person may settle the conflict about an item.
+
+        A person who has decided on the item may do so only if the setting `settle_own_conflicts` is true.
+        """
+        allowed = self.project.settings.settle_own_conflicts
+        return allowed or not is_own_conflict(self.project, self._get_reviewable_item(item), by)
+
+    def _reject_own_conflict(self, entry: ProjectItem, by: str) -> None:
+        if not self.may_settle_conflict(entry.id, by):
+            raise OwnConflictError(
+                f"{by} has decided on {entry.id} and cannot settle the conflict about it; ask another adjudicator, or "
+                "set `settle_own_conflicts = true` in project.toml."
+            )
 
     def count_states(self) -> ReviewProgress:
         """Return the number of items in each state, and the numbers of decided and remaining items of each reviewer."""

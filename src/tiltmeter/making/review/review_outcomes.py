@@ -14,6 +14,8 @@ from tiltmeter.making.review.review_rule import ReviewDecision, ReviewOutcome, R
 from tiltmeter.making.review.review_tables import AppliedOutcome
 
 REVIEW = "the review"
+# The reason that is stored with an item that reviewers dropped. Their comments are stored with the decisions.
+DROPPED = "reviewers dropped it"
 # The name under which the project stores the review rule that was used for the applied outcomes.
 _RULE = "review rule"
 
@@ -73,6 +75,28 @@ def select_decisions_on(
     return [decision for decision in decisions if decision.shown == current]
 
 
+def is_own_conflict(project: Project, entry: ProjectItem, person: str) -> bool:
+    """Return whether a person has decided on the current texts of an item, which includes withdrawn decisions."""
+    known = project.store.list_decisions(entry.id, undone=True)
+    current = select_decisions_on(entry, get_unreviewed_texts(project, entry.id), known)
+    return any(one.reviewer.casefold() == person.casefold() and not one.adjudicates for one in current)
+
+
+def list_drop_reasons(project: Project) -> dict[str, str]:
+    """Return a dictionary from the ids of dropped items to the reasons, with the comments of the reviewers.
+
+    Earlier versions of Tiltmeter stored the comments as the reason.
+    """
+    reasons = {}
+    for entry in project.store.list_items(dropped=True):
+        comments: Iterable[str] = ()
+        if entry.dropped == DROPPED:
+            outcome = compute_outcome(project, entry, project.store.list_decisions(entry.id))
+            comments = dict.fromkeys(decision.comment for decision in outcome.settled_by if decision.comment)
+        reasons[entry.id] = "; ".join(comments) or str(entry.dropped)
+    return reasons
+
+
 def record_decision(project: Project, decision: ReviewDecision, known: int | None = None) -> ReviewOutcome:
     """Store a decision; apply and return the outcome of all decisions on the item.
 
@@ -121,17 +145,20 @@ def _write_outcome(project: Project, entry: ProjectItem, outcome: ReviewOutcome,
     store, first = project.store, outcome.settled_by[0]
     before = store.list_texts("text", entry.id).get(entry.id, {})
     names = ", ".join(decision.reviewer for decision in outcome.settled_by)
-    why = "; ".join(dict.fromkeys(filter(None, (decision.comment for decision in outcome.settled_by))))
+    # The comments are not copied: they are stored once, with the decisions.
+    why: str = outcome.state
+    if first.adjudicates and is_own_conflict(project, entry, first.reviewer):
+        why = f"{outcome.state} by a person who had decided on the item"
     if first.verdict == "drop":
         store.set_applied_outcome(entry.id, AppliedOutcome(key, entry.stage, before, [], []))
-        store.drop_item(entry.id, step="review", by=names, why=why or "reviewers dropped it")
+        store.drop_item(entry.id, step="review", by=names, why=DROPPED)
         return
     for field, text in first.texts.items():
-        store.set_text(entry.id, "text", field, text, step="review", by=names, why=why or outcome.state)
+        store.set_text(entry.id, "text", field, text, step="review", by=names, why=why)
     is_open = [
         stored.number for stored in store.list_findings(entry.id, ("proposed", "open")) if stored.closed_by is None
     ]
-    store.close_findings(entry.id, by=names, why=why or outcome.state)
+    store.close_findings(entry.id, by=names, why=why)
     accepted = _collect_accepted_findings(outcome)
     known = {code for _, code in store.list_accepted_problems(entry.id)}
     for code, (by, reason) in accepted.items():

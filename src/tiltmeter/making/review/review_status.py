@@ -9,7 +9,7 @@ from typing import Any
 from tiltmeter.making.project import Project
 from tiltmeter.making.reliability import Agreement, compute_cohen_kappa, compute_krippendorff_alpha
 from tiltmeter.making.review.review import Review
-from tiltmeter.making.review.review_outcomes import get_review_rule
+from tiltmeter.making.review.review_outcomes import get_review_rule, is_own_conflict
 from tiltmeter.making.review.review_rule import ReviewDecision, ReviewRule
 from tiltmeter.making.review.review_views import ReviewProgress
 
@@ -38,12 +38,17 @@ class ReviewAgreement:
 
 @dataclass(frozen=True, slots=True)
 class ReviewSummary:
-    """The rule, progress and agreement of a review; `adjudicators` maps each person to a number of adjudications."""
+    """The rule, progress and agreement of a review.
+
+    `adjudicators` maps each person to a number of adjudications, and `own_conflicts` to the number of these about items
+    on which the same person had decided.
+    """
 
     rule: ReviewRule
     progress: ReviewProgress
     agreement: ReviewAgreement
     adjudicators: Counter[str]
+    own_conflicts: Counter[str]
 
     def to_json(self) -> dict[str, Any]:
         """Return the summary as JSON values."""
@@ -55,6 +60,7 @@ class ReviewSummary:
                 name: {"decided": decided, "left": left} for name, (decided, left) in self.progress.reviewers.items()
             },
             "adjudicators": dict(self.adjudicators),
+            "own_conflicts": dict(self.own_conflicts),
             "agreement": self.agreement.to_json(),
         }
 
@@ -64,7 +70,10 @@ class ReviewSummary:
         lines = [f"items: {states}; {self.rule} reviewers must agree"]
         for name, (decided, left) in self.progress.reviewers.items():
             lines.append(f"{name}: decided items: {decided:,}, remaining items: {left:,}")
-        lines += [f"{name}: adjudicated items: {count:,}" for name, count in self.adjudicators.items()]
+        for name, count in self.adjudicators.items():
+            own = self.own_conflicts[name]
+            also = f", {own:,} of them after a decision of the same person" if own else ""
+            lines.append(f"{name}: adjudicated items: {count:,}{also}")
         if self.agreement.together.items:
             lines.append(f"agreement on the verdicts accept, edit and drop: {self.agreement.together}")
             lines += [f"agreement, {one} and {other}: {found}" for (one, other), found in self.agreement.pairs.items()]
@@ -84,9 +93,15 @@ def summarise_review(project: Project, progress: ReviewProgress | None = None) -
     if not project.store.list_reviewer_names():
         return None
     progress = progress or Review(project).count_states()
-    adjudicators = Counter(decision.reviewer for decision in project.store.list_decisions() if decision.adjudicates)
+    adjudications = [decision for decision in project.store.list_decisions() if decision.adjudicates]
+    adjudicators = Counter(decision.reviewer for decision in adjudications)
+    own = Counter(
+        decision.reviewer
+        for decision in adjudications
+        if is_own_conflict(project, project.store.get_item(decision.item), decision.reviewer)
+    )
     agreement = compute_decision_agreement(project.store.list_blind_decisions())
-    return ReviewSummary(get_review_rule(project), progress, agreement, adjudicators)
+    return ReviewSummary(get_review_rule(project), progress, agreement, adjudicators, own)
 
 
 def compute_decision_agreement(decisions: Iterable[ReviewDecision]) -> ReviewAgreement:

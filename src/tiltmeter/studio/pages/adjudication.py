@@ -122,7 +122,7 @@ def _reveal_conflict(
     If `item` is empty, use the first item on which reviewers disagree; return None if there is no such item.
     """
     items = review.list_conflict_items()
-    chosen = item or next(iter(items), "")
+    chosen = item or next((one for one in items if review.may_settle_conflict(one, name)), "")
     if not chosen:
         return None
     review.record_reveal(chosen, name)
@@ -154,9 +154,11 @@ def _render_first_conflict(request: Request) -> Response:
 
 def _render_conflict(request: Request, page: ConflictPage | None, notice: str) -> Response:
     name, settings = require_user_name(request), get_settings(request)
+    own = run_in_review(request, lambda review: len(review.list_conflict_items())) if page is None else 0
     return responses.render_fragment(
         request,
         "review_conflict.html.jinja",
+        own=own,
         project=get_project_name(request),
         page=page,
         notice=notice,
