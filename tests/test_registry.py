@@ -4,10 +4,10 @@ import ast
 import os
 import re
 import subprocess
-import sys
 from pathlib import Path
 
 import tiltmeter
+from tests.support.forked_python import run_python
 from tests.support.messages import assert_mentions
 
 FORM = """
@@ -82,9 +82,7 @@ def install(folder: Path, name: str, source: str, *entry_points: str) -> None:
 def python(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     source = str(Path(tiltmeter.__file__).parents[1])
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(folder), source])}
-    return subprocess.run(
-        [sys.executable, *words], capture_output=True, text=True, check=False, env=environment, cwd=folder
-    )
+    return run_python(words, environment, folder)
 
 
 def install_riddles(folder: Path) -> None:

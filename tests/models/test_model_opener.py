@@ -113,7 +113,7 @@ def test_a_package_provides_a_source_of_models_by_its_scheme(tmp_path: Path) -> 
     install(tmp_path, "faked", FAKE, "[tiltmeter.models]\nfake = faked:SCHEME")
     root = str(Path(__file__).parents[2])
     use = (
-        f"import sys; sys.path.append({root!r})\n"
+        f"import sys; sys.path.insert(0, {root!r})\n"
         "import tiltmeter\n"
         "result = tiltmeter.evaluate('fake:two:three', 'starter-pairs:en', limit=2)\n"
         "print(set(result.scores['model']), result.manifest.request['models'])"

@@ -3,7 +3,6 @@
 import os
 import shutil
 import subprocess
-import sys
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
@@ -13,6 +12,7 @@ from transformers import GPT2Config, GPT2LMHeadModel
 import tiltmeter
 from tests.models.tiny import made
 from tests.models.tiny_tokenizers import byte_level
+from tests.support.forked_python import run_python
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
@@ -59,6 +59,4 @@ def python(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     source = Path(tiltmeter.__file__).parents[1]
     paths = os.pathsep.join(map(str, (folder, source, EXAMPLES.parent)))
     environment = {**os.environ, "PYTHONPATH": paths, "COLUMNS": "120", "TILTMETER_CACHE": str(folder / "cache")}
-    return subprocess.run(
-        [sys.executable, *words], capture_output=True, text=True, check=False, env=environment, cwd=folder
-    )
+    return run_python(words, environment, folder)

@@ -15,10 +15,11 @@ names two methods for an estimate, the result of the more conservative method is
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Protocol
 
 import numpy as np
-from scipy.special import betainc, ndtr, ndtri, stdtr, stdtrit
+from scipy.special import betainc, betaincinv, ndtr, ndtri, stdtr, stdtrit
 
 from tiltmeter.measures.factors import Factors
 from tiltmeter.measures.standard_errors import Floats, StandardError, compute_standard_error
@@ -145,7 +146,7 @@ class Share:
         def find_lower_end(share: float) -> float:
             if share <= 0:
                 return 0.0
-            return _find_root(lambda null: compute_mid_p(share * size, size, null) - tail, 0.0, 1.0)
+            return _find_mid_p_end(share * size, size, tail)
 
         return self.maximum * find_lower_end(share), self.maximum * (1 - find_lower_end(1 - share))
 
@@ -160,6 +161,25 @@ def compute_mid_p(count: float, size: float, share: float) -> float:
     at_least = 1.0 if count <= 0 else float(betainc(count, size - count + 1, share))
     more = 0.0 if count >= size else float(betainc(count + 1, size - count, share))
     return (at_least + more) / 2
+
+
+@lru_cache(maxsize=4096)
+def _find_mid_p_end(count: float, size: float, tail: float) -> float:
+    """Return the share whose mid-P value is `tail`: the lower end of the interval of a binomial count.
+
+    The mid-P value is the mean of P(X >= count) and P(X > count), so the share is between those that give `tail` to
+    one of these two. The result is kept because an interval is needed for its verdict, its table row and its figure.
+    """
+    low = float(betaincinv(count, size - count + 1, tail))
+    high = float(betaincinv(count + 1, size - count, tail)) if count < size else 1.0
+
+    def compute_excess(null: float) -> float:
+        return compute_mid_p(count, size, null) - tail
+
+    # At the ends of this short bracket, the rounding of `betaincinv` can hide the change of sign.
+    if compute_excess(low) >= 0 or compute_excess(high) <= 0:
+        low, high = 0.0, 1.0
+    return _find_root(compute_excess, low, high)
 
 
 @dataclass(frozen=True, slots=True)
@@ -443,8 +463,7 @@ class PairedMean:
             if not ups:
                 return -differing
             share = ups / (self.ups + self.downs)
-            end = _find_root(lambda null: compute_mid_p(share * size, size, null) - tail, 0.0, 1.0)
-            return differing * (2 * end - 1)
+            return differing * (2 * _find_mid_p_end(share * size, size, tail) - 1)
 
         return min(low, find_lower_end(self.ups)), max(high, -find_lower_end(self.downs))
 

@@ -1,0 +1,1 @@
+"""Tests of Tiltmeter. This is a package, so that no other package named `tests` on the path is imported instead."""
