@@ -1,6 +1,7 @@
 """A run among reference results: ranks and tests, what is comparable, and files without texts."""
 
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -208,6 +209,14 @@ def test_paths_of_models_are_cut_to_their_names(tmp_path: Path) -> None:
     assert header.models == ("mine",)
     assert header.portions == HERE
     assert set(read_reference_file(tmp_path / "x.parquet")[0][1].scores["model"]) == {"mine"}
+
+
+def test_people_who_add_to_one_file_at_the_same_time_lose_nothing(tmp_path: Path) -> None:
+    file = tmp_path / "new" / "team.parquet"
+    runs = [model(name, 60, seed=at, n=20) for at, name in enumerate("abcdefgh")]
+    with ThreadPoolExecutor(len(runs)) as pool:
+        list(pool.map(lambda named: add_references([named], file), runs))
+    assert {name for name, _ in read_reference_file(file)} == {*"abcdefgh"}
 
 
 def test_sets_are_folders_with_a_file_for_each_run_or_single_files(tmp_path: Path) -> None:

@@ -20,9 +20,14 @@ from tests.support.messages import assert_mentions
 from tiltmeter import api
 from tiltmeter.cluster.job_lock import JobLock
 from tiltmeter.comparing.comparability import ACROSS
+from tiltmeter.comparing.comparison import BY
+from tiltmeter.comparing.reference_files import write_reference_file
+from tiltmeter.comparing.reference_sets import find_published_sets, get_published_file
 from tiltmeter.files import write_text
+from tiltmeter.reports.change_page import render_change_page
 from tiltmeter.reports.comparison_page import render_comparison_page
 from tiltmeter.reports.language_page import render_language_page
+from tiltmeter.reports.reference_page import render_reference_page
 from tiltmeter.runs.manifest import build_model_entry
 from tiltmeter.runs.result import Result
 from tiltmeter.runs.run_files import MANIFEST
@@ -30,6 +35,7 @@ from tiltmeter.studio.app import Studio
 from tiltmeter.studio.job_files import REQUEST
 from tiltmeter.studio.pages import runs as runs_page
 from tiltmeter.studio.reviewer_accounts import add_studio_reviewer
+from tiltmeter.studio.run_comparison import KINDS
 from tiltmeter.studio.run_reports import RunReports, is_current
 from tiltmeter.studio.run_request import RunRequest
 from tiltmeter.studio.studio_config import build_shared_config
@@ -213,6 +219,42 @@ def test_a_comparison_of_languages(client: TestClient, work: Path) -> None:
     one_language = html.unescape(client.get("/runs/compared?run=runs/bert&by=languages").text)
     assert "iframe" not in one_language
     assert_mentions(one_language, "language")
+
+
+def test_a_comparison_with_published_results(client: TestClient, work: Path) -> None:
+    query = "run=runs/bert&by=published"
+    compared = html.unescape(client.get(f"/runs/compared?{query}").text)
+    assert_mentions(compared, "tiltmeter reference fetch")
+    assert "iframe" not in compared
+    (published, *_) = find_published_sets({("stereoset", "en")})
+    released = next(r for r in published.results if (r.benchmark, r.language) == ("stereoset", "en"))
+    write_reference_file(get_published_file(published, released), [(released.name, small("a/b", 5))])
+    assert "iframe" in client.get(f"/runs/compared?{query}").text  # the earlier result is not used again
+    runs = {"bert": work / "runs" / "bert"}
+    pages = (
+        client.get(f"/runs/comparison?{query}").text,
+        render_reference_page(api.compare_with_references(runs)),
+    )
+    assert len({re.sub(r"clip\d+", "clip", page) for page in pages}) == 1  # the ids of figures are numbered anew
+    assert "Published results and 1 run" in client.get(f"/runs/compare?{query}").text
+
+
+def test_before_and_after_a_change(client: TestClient, work: Path) -> None:
+    query = "run=runs/bert&run=runs/roberta&by=change"
+    page = client.get(f"/runs/compare?{query}").text
+    assert "Before: <bdi>bert</bdi>, after: <bdi>roberta</bdi>" in page
+    assert 'href="/runs/compare?run=runs%2Froberta&amp;run=runs%2Fbert&amp;by=change">Swap' in page
+    folders = [work / "runs" / name for name in ("bert", "roberta")]
+    swapped = "run=runs/roberta&run=runs/bert&by=change"
+    for asked, sides in ((query, folders), (swapped, folders[::-1])):
+        assert client.get(f"/runs/comparison?{asked}").text == render_change_page(api.assess_change(*sides))
+    answer = client.get("/runs/compare?run=runs/bert&by=change")
+    assert (answer.status_code, "You have chosen 1 run; choose 2." in answer.text) == (400, True)
+
+
+def test_every_kind_of_comparison_can_be_chosen(client: TestClient) -> None:
+    page = client.get("/runs/compare?run=runs/bert&run=runs/roberta").text
+    assert set(re.findall(r'<option value="([^"]*)"', page)) == {*KINDS} >= {"", *BY}
 
 
 def test_the_reason_why_runs_are_not_compared(client: TestClient) -> None:

@@ -6,6 +6,8 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from pathlib import Path
 
+from filelock import FileLock
+
 import tiltmeter
 from tiltmeter.comparing.reference_files import (
     SUFFIX,
@@ -19,6 +21,7 @@ from tiltmeter.datasets.http_download import UnreachableServerError
 from tiltmeter.datasets.local_files import is_local
 from tiltmeter.datasets.name_suggestions import suggest_name
 from tiltmeter.errors import DataError, TiltmeterError, UsageError
+from tiltmeter.files import get_lock_mode
 from tiltmeter.progress.progress import Progress, ReportProgress
 from tiltmeter.runs.manifest_file import read_manifest
 from tiltmeter.runs.nested_runs import list_nested_runs
@@ -120,18 +123,21 @@ def add_references(runs: Sequence[tuple[str, Result]], target: Path, *, force: b
     In a folder, each run has its own file, so that several people can add runs. A run of the same name is replaced only
     with `force`.
     """
-    if target.suffix == SUFFIX and not target.is_dir():
-        present = dict(read_reference_file(target)) if target.is_file() else {}
-        contents = {target: [*present.items(), *runs]}
-        taken = [name for name, _ in runs if name in present]
-    else:
-        contents = {target / f"{_build_file_name(name)}{SUFFIX}": [(name, result)] for name, result in runs}
-        taken = [entries[0][0] for path, entries in contents.items() if path.exists()]
-    if taken and not force:
-        raise UsageError(f"{target} already contains {taken[0]}; choose another name with --name, or add --force.")
-    for path, entries in contents.items():
-        write_reference_file(path, list(dict(entries).items()))
-    return list(contents)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    # Without the lock, of two people who add to the same file, one would lose what the other added.
+    with FileLock(target.with_name(f".{target.name}.lock"), mode=get_lock_mode(target)):
+        if target.suffix == SUFFIX and not target.is_dir():
+            present = dict(read_reference_file(target)) if target.is_file() else {}
+            contents = {target: [*present.items(), *runs]}
+            taken = [name for name, _ in runs if name in present]
+        else:
+            contents = {target / f"{_build_file_name(name)}{SUFFIX}": [(name, result)] for name, result in runs}
+            taken = [entries[0][0] for path, entries in contents.items() if path.exists()]
+        if taken and not force:
+            raise UsageError(f"{target} already contains {taken[0]}; choose another name with --name, or add --force.")
+        for path, entries in contents.items():
+            write_reference_file(path, list(dict(entries).items()))
+        return list(contents)
 
 
 def _build_file_name(name: str) -> str:

@@ -18,7 +18,7 @@ from tiltmeter.studio import responses
 from tiltmeter.studio.pages import StudioPage
 from tiltmeter.studio.pages.permissions import build_form_route
 from tiltmeter.studio.request_guard import FRAMED_POLICY
-from tiltmeter.studio.run_comparison import ComparisonRequest, RunComparisons, build_comparison_request
+from tiltmeter.studio.run_comparison import KINDS, ComparisonRequest, RunComparisons, build_comparison_request
 from tiltmeter.studio.run_downloads import DOWNLOADS, build_download
 from tiltmeter.studio.run_folders import find_run_folder
 from tiltmeter.studio.run_index import ListedRun, RunFilter, RunIndex, list_choices
@@ -216,6 +216,8 @@ def _render_compare(request: Request) -> Response:
         comparison=comparison,
         paths=request.query_params.getlist("run"),
         query=_build_query(request),
+        swapped=_build_query(request, reverse=True),
+        kinds=KINDS,
         across_words=_ACROSS,
     )
 
@@ -237,9 +239,15 @@ def _serve_comparison(request: Request) -> Response:
     return response
 
 
-def _build_query(request: Request) -> str:
-    """Return the parameters of the request that describe a comparison, as a query string for links to the result."""
-    return urlencode([entry for entry in request.query_params.multi_items() if entry[0] in ("run", "by", "across")])
+def _build_query(request: Request, *, reverse: bool = False) -> str:
+    """Return the parameters of the request that describe a comparison, as a query string for links to the result.
+
+    With `reverse`, the runs are in reverse order.
+    """
+    given = request.query_params
+    runs = [("run", run) for run in given.getlist("run")]
+    options = [entry for entry in given.multi_items() if entry[0] in ("by", "across")]
+    return urlencode([*(reversed(runs) if reverse else runs), *options])
 
 
 def _parse_comparison(request: Request) -> ComparisonRequest:

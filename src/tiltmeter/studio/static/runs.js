@@ -17,8 +17,11 @@
       return entry;
     }));
     bar.hidden = chosen.size === 0;
-    bar.querySelector("button").disabled = chosen.size < 2;
-    bar.querySelector("button").textContent = chosen.size < 2 ? "Compare" : `Compare ${chosen.size} runs`;
+    const pairs = bar.querySelector("button.pairs");
+    pairs.disabled = chosen.size < 2;
+    pairs.textContent = chosen.size < 2 ? "Compare" : `Compare ${chosen.size} runs`;
+    // A change is assessed on exactly two runs: the first chosen run is the one before the change.
+    bar.querySelector("button[value=change]").disabled = chosen.size !== 2;
     bar.querySelector("p").textContent = chosen.size === 1 ? "Choose at least one more run." : "";
     for (const box of document.querySelectorAll("input.pick")) box.checked = chosen.has(box.value);
   }
