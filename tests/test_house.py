@@ -18,6 +18,7 @@ PACKAGES = [
     "printable_text",
     "csv_text",
     "redaction",
+    "language_codes",
     "safe_output",
     "errors",
     "http_client",

@@ -48,10 +48,15 @@ def service() -> Iterator[Service]:
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
 
+        def do_GET(self) -> None:
+            self.do_POST()
+
         def do_POST(self) -> None:
             content = self.rfile.read(int(self.headers.get("Content-Length", 0))).decode()
             form = self.headers.get("Content-Type", "").startswith("application/x-www-form-urlencoded")
-            body = {key: values[0] for key, values in parse_qs(content).items()} if form else json.loads(content)
+            body = (
+                {key: values[0] for key, values in parse_qs(content).items()} if form else json.loads(content or "null")
+            )
             asked = Asked(self.path, {key.lower(): value for key, value in self.headers.items()}, body)
             served.asked.append(asked)
             failure = served.failures.pop(0) if served.failures else None

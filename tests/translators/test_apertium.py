@@ -1,9 +1,13 @@
 import shutil
+from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
-from tests.support.messages import raises_mentioning
+from tests.support.messages import assert_mentions, raises_mentioning
+from tiltmeter.cli import app
 from tiltmeter.errors import UsageError
+from tiltmeter.making.system_languages import check_target_language
 from tiltmeter.translators import open_translator
 from tiltmeter.translators.apertium import ApertiumTranslator
 
@@ -44,10 +48,22 @@ def test_texts_do_not_influence_each_other(apertium: ApertiumTranslator) -> None
 def test_the_direction_must_fit_the_languages(apertium: ApertiumTranslator) -> None:
     apertium.check("es")
     apertium.check("spa")
-    with raises_mentioning(UsageError, "eng-spa", "English to 'sk'"):
+    apertium.check("es-MX")
+    with raises_mentioning(UsageError, "eng-spa", "English to 'sk'", "directions from English are", "Install"):
         apertium.check("sk")
+    apertium._installed.append("en-gl")
+    with raises_mentioning(UsageError, "English to 'gl'; choose en-gl"):
+        apertium.check("gl")
     with raises_mentioning(UsageError, "spa-eng", "English"):
         open_translator("apertium:spa-eng").check("en")
+
+
+def test_a_project_needs_a_system_for_its_language(apertium: ApertiumTranslator, tmp_path: Path) -> None:
+    result = CliRunner().invoke(app, ["make", "new", "x", "--to", "sk", "--with", apertium.name, "-o", str(tmp_path)])
+    assert isinstance(result.exception, UsageError)
+    assert_mentions(str(result.exception), "'sk'", "eng-spa")
+    assert check_target_language(apertium.name, "es") == ""
+    assert "eng-xyz" in check_target_language("apertium:eng-xyz", "es")
 
 
 def test_the_key_names_the_version(apertium: ApertiumTranslator) -> None:

@@ -5,6 +5,7 @@ import pytest
 from tests.support.messages import raises_mentioning
 from tests.translators.conftest import Asked, Failure, Service
 from tiltmeter.errors import ModelError, UsageError
+from tiltmeter.making.system_languages import check_target_language
 from tiltmeter.translators import open_translator
 
 TEXTS = ["I sang.", "I waited & left."]
@@ -112,3 +113,32 @@ def test_invalid_addresses(name: str) -> None:
 def test_unknown_systems(name: str) -> None:
     with raises_mentioning(UsageError, f"{name!r}", "nllb:MODEL, amazon,"):
         open_translator(name)
+
+
+def test_the_languages_of_a_server(service: Service) -> None:
+    service.answer = lambda asked: {
+        "/languages": [{"code": "en", "targets": ["es", "gl"]}, {"code": "es", "targets": ["en"]}],
+        "/listPairs": {
+            "responseData": [
+                {"sourceLanguage": "eng", "targetLanguage": "glg"},
+                {"sourceLanguage": "spa", "targetLanguage": "cat"},
+            ]
+        },
+    }[asked.path]
+    assert check_target_language(f"libretranslate:{service.url}", "gl") == ""
+    assert check_target_language(f"apy:{service.url}", "gl") == ""
+    with raises_mentioning(UsageError, "into 'ca'", "es, gl"):
+        check_target_language(f"libretranslate:{service.url}", "ca")
+    with raises_mentioning(UsageError, "into 'ca'", ": glg."):
+        check_target_language(f"apy:{service.url}", "ca")
+
+
+@pytest.mark.parametrize("kind", ["apy", "libretranslate"])
+def test_a_server_that_does_not_list_its_languages_is_not_refused(
+    kind: str, service: Service, slept: list[float]
+) -> None:
+    service.answer = lambda _asked: {}
+    assert "list of languages" in check_target_language(f"{kind}:{service.url}", "gl")
+    service.failures = [Failure(500)]
+    assert "500" in check_target_language(f"{kind}:{service.url}", "gl")
+    assert not slept

@@ -119,10 +119,34 @@ def test_languages_may_be_given_by_the_codes_of_the_model(nllb: str) -> None:
     translator = opened(nllb)
     translator.check("be")
     translator.check("spa_Latn")
-    with raises_mentioning(UsageError, "'xx'", "no token xx"):
+    with raises_mentioning(UsageError, "into 'xx'", " gl, "):
         translator.check("xx")
+    with raises_mentioning(UsageError, "from 'tlh'"):
+        translator.with_source_language("tlh")
     with raises_mentioning(UsageError, "--beams", "at least 1"):
         opened(nllb, beams=0)
+
+
+@pytest.mark.parametrize(
+    ("language", "code"),
+    [
+        ("gl", "glg_Latn"),
+        ("eo", "epo_Latn"),
+        ("ar", "arb_Arab"),
+        ("fa", "pes_Arab"),
+        ("no", "nob_Latn"),
+        ("sr", "srp_Cyrl"),
+        ("lv", "lvs_Latn"),
+        ("et", "est_Latn"),
+        ("zh", "zho_Hans"),
+        ("zh-TW", "zho_Hant"),
+        ("pt-BR", "por_Latn"),
+        ("mk", "mkd_Cyrl"),
+        ("iw", "heb_Hebr"),
+    ],
+)
+def test_the_codes_of_nllb_fit_the_usual_codes(nllb: str, language: str, code: str) -> None:
+    assert opened(nllb)._find_code(language, "into") == code
 
 
 def test_mbart(tmp_path: Path) -> None:

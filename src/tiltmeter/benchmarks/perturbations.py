@@ -14,6 +14,7 @@ from typing import Any
 from tiltmeter.forms import get_form
 from tiltmeter.forms.blank import BLANK
 from tiltmeter.forms.given_names import load_name_list
+from tiltmeter.language_codes import get_base_code
 
 # Maps a text, its language and its type (`TextType`) to the changed text.
 _Change = Callable[[str, str, str], str]
@@ -61,7 +62,7 @@ def to_lower_case(text: str, language: str, _kind: str) -> str:
 
 
 def _lower_case_letters(text: str, language: str) -> str:
-    if language.split("-")[0] in _TURKIC:
+    if get_base_code(language) in _TURKIC:
         text = text.replace("I", "ı").replace("İ", "i")
     return text.lower()
 
@@ -74,7 +75,7 @@ def quote_sentence(text: str, language: str, kind: str) -> str:
     """
     if kind not in ("sentence", "context"):
         return text
-    marks = _QUOTES.get(language.split("-")[0], "“”")
+    marks = _QUOTES.get(get_base_code(language), "“”")
     return f"{marks[0]}{text}{marks[1]}"
 
 

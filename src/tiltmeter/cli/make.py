@@ -89,6 +89,8 @@ def create_new_project(
 ) -> None:
     """Create a project for a new test set: a folder with the source items and the settings in `project.toml`.
 
+    A translation system that does not translate into the language is refused; the message lists its languages.
+
     **Examples**
 
     `tiltmeter make new stereoset:en --to es --with apertium:eng-spa --out my-es`
@@ -99,6 +101,7 @@ def create_new_project(
     """
     from tiltmeter.making.item_makers import PROMPTS
     from tiltmeter.making.project import create_project
+    from tiltmeter.making.system_languages import check_target_language
     from tiltmeter.making.writing.writing_checks import list_missing_checks
     from tiltmeter.translators.translator_protocol import SOURCE
 
@@ -129,6 +132,8 @@ def create_new_project(
         raise UsageError("--he-said and --she-said need --pairs; add --pairs, or leave out these options.")
     if system is None:
         raise UsageError("--with is missing; name a translation system, or use --from-scratch.")
+    if unchecked := check_target_language(system, to):
+        print_note(f"Note: Tiltmeter could not check that {system} translates into {to}: {unchecked}.")
     prompts = {"masculine": he_said or PROMPTS["masculine"], "feminine": she_said or PROMPTS["feminine"]}
     with create_project(out, source, language=to, system=system, pairs=pairs, limit=limit, prompts=prompts) as project:
         typer.echo(f"{len(project.store.list_items())} items from {source}; project created in {out}")

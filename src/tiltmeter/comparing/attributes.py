@@ -116,8 +116,8 @@ def find_run_attributes(folders: Iterable[Path], given: Path | None = None) -> M
 def get_language_attributes(code: str) -> dict[str, str]:
     """Return the attributes of a language as a mapping from attribute to value; `language` is its name.
 
-    >>> get_language_attributes("de")["script"], get_language_attributes("tlh")
-    ('Latin', {'language': 'tlh'})
+    >>> get_language_attributes("de")["script"], get_language_attributes("xx")
+    ('Latin', {'language': 'xx'})
     """
     known = get_language_facts(code)
     return {"language": known.name, **known.attributes()}

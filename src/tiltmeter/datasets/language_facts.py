@@ -1,9 +1,11 @@
-"""Facts about languages: name, family, script and grammatical gender, from `languages.toml`."""
+"""Facts about languages: name and script from the library langcodes, family and gender from `languages.toml`."""
 
 import tomllib
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+
+from tiltmeter.language_codes import find_language_name, find_script_name, get_base_code
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,21 +29,16 @@ def get_language_facts(code: str) -> LanguageFacts:
 
     >>> get_language_facts("sk")
     LanguageFacts(code='sk', name='Slovak', family='Slavic', script='Latin', gender='masculine, feminine, neuter')
-    >>> get_language_facts("pt-BR").name, get_language_facts("tlh").name
-    ('Portuguese (BR)', 'tlh')
+    >>> get_language_facts("pt-BR").name, get_language_facts("tlh").name, get_language_facts("xx").name
+    ('Portuguese (Brazil)', 'Klingon', 'xx')
     """
-    known = _load_languages()
-    if code in known:
-        return known[code]
-    base, _, region = code.partition("-")
-    return (
-        replace(known[base], code=code, name=f"{known[base].name} ({region})")
-        if base in known
-        else LanguageFacts(code, code)
-    )
+    table = _load_languages()
+    base = {key: fact for key, fact in table.get(get_base_code(code), {}).items() if key != "name"}
+    known = {"name": find_language_name(code) or code, "script": find_script_name(code), **base, **table.get(code, {})}
+    return LanguageFacts(code, **known)
 
 
 @cache
-def _load_languages() -> dict[str, LanguageFacts]:
+def _load_languages() -> dict[str, dict[str, str]]:
     text = files(__package__).joinpath("languages.toml").read_text(encoding="utf-8")
-    return {code: LanguageFacts(code, **facts) for code, facts in tomllib.loads(text).items()}
+    return tomllib.loads(text)

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from functools import cache
 
 from tiltmeter.forms.word_difference import is_script_without_spaces
+from tiltmeter.language_codes import get_base_code
 
 _THAI = "th"
 
@@ -19,7 +20,7 @@ def build_word_counter(language: str) -> Callable[[str], int | None]:
     >>> build_word_counter("en")("Mrs. Lee knits, and sings."), build_word_counter("zh")("她织毛衣。")
     (5, None)
     """
-    count_thai = _build_thai_counter() if language.split("-")[0] == _THAI else None
+    count_thai = _build_thai_counter() if get_base_code(language) == _THAI else None
 
     def count_words(sentence: str) -> int | None:
         if count_thai is not None:
@@ -39,6 +40,6 @@ def _build_thai_counter() -> Callable[[str], int] | None:
 
 def explain_missing_count(language: str) -> str:
     """Return the reason why the words of a language are not counted."""
-    if language.split("-")[0] == _THAI:
+    if get_base_code(language) == _THAI:
         return "Thai is written without spaces; to count words, install PyThaiNLP with `pip install 'tiltmeter[thai]'`"
     return "the language is written without spaces, so words are not counted"

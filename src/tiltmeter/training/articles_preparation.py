@@ -9,10 +9,11 @@ from itertools import islice
 from multiprocessing import get_context
 from typing import NamedTuple
 
+from tiltmeter.language_codes import get_base_code
 from tiltmeter.training.articles import Article, UnreadableArticleError
 from tiltmeter.training.articles_text import split_article
 from tiltmeter.training.language_check import create_language_check
-from tiltmeter.training.sentences import MAX_CHARACTERS, compute_digest, get_base_language, select_usable_sentences
+from tiltmeter.training.sentences import MAX_CHARACTERS, compute_digest, select_usable_sentences
 
 # Number of articles that a worker process gets at a time.
 _BATCH_SIZE = 64
@@ -65,7 +66,7 @@ class ArticlePreparation:
         for sentence in select_usable_sentences(sentences):
             detected = check.other_language(sentence.text) if check else None
             shortened += len(sentence.text) < len(sentences[sentence.position]) > MAX_CHARACTERS
-            is_english = detected == "en" != get_base_language(article.language)
+            is_english = detected == "en" != get_base_code(article.language)
             other += detected is not None and not is_english
             numbers = _draw_numbers(self.seed, article.language, article.id, str(sentence.position))
             number = compute_digest(sentence.text)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from tiltmeter.training.sentences import get_base_language
+from tiltmeter.language_codes import get_base_code
 
 # A sentence counts as written in another language than its article if the probability of that language is at least this
 # number. With this value, 84 to 99% of the English sentences in French, Spanish and Turkish software help are detected,
@@ -41,13 +41,13 @@ def create_language_check(language: str, languages: frozenset[str]) -> LanguageC
     >>> create_language_check("de", frozenset({"de", "en"})).other_language("This sentence has not been translated.")
     'en'
     """
-    own = get_base_language(language)
+    own = get_base_code(language)
     known = set(_load_identifier().labels)
     if own not in known:
         return None
     # Each check has its own copy of the identifier, because it sets other languages. The copies share the large tables.
     identifier = copy(_load_identifier())
-    identifier.set_languages(known & {own, *map(get_base_language, languages), *_CANDIDATES})
+    identifier.set_languages(known & {own, *map(get_base_code, languages), *_CANDIDATES})
     return LanguageCheck(own, identifier)
 
 

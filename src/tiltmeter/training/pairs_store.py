@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tiltmeter.errors import DataError
+from tiltmeter.language_codes import get_base_code
 from tiltmeter.training.articles_preparation import PreparedArticle
 from tiltmeter.training.negative_pairs import StoredSentence, match_sentences
-from tiltmeter.training.sentences import get_base_language
 
 # Only one process uses the file, and it is deleted at the end. Therefore it needs neither a journal nor disk syncs.
 _SETTINGS = "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA cache_size = -16384; PRAGMA temp_store = FILE;"
@@ -113,7 +113,7 @@ class PairStore:
         self._db.execute("CREATE INDEX by_digest ON sentence (language, digest)")
         self._db.execute(_RECURRING)
         languages = [language for (language,) in self._db.execute("SELECT DISTINCT language FROM article")]
-        english = [language for language in languages if get_base_language(language) == "en"]
+        english = [language for language in languages if get_base_code(language) == "en"]
         for language in sorted(set(languages) - set(english)):
             for one in english:
                 self._db.execute(_SAME_AS_ENGLISH, (language, one))

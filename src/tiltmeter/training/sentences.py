@@ -7,6 +7,8 @@ from functools import cache
 from hashlib import blake2b
 from unicodedata import normalize
 
+from tiltmeter.language_codes import get_base_code
+
 # Minimum number of words of a usable sentence. Most shorter sentences are labels and menu commands.
 MIN_WORDS = 4
 # Maximum number of characters; longer sentences are cut. Two sentences of this length fill the 256 tokens of an input.
@@ -30,7 +32,7 @@ def split_sentences(blocks: Iterable[str], language: str) -> Iterator[str]:
     """Yield the sentences of blocks such as paragraphs; a sentence never continues in the next block."""
     segment = _import_segment()
     for block in blocks:
-        for text in segment(get_base_language(language), normalise_text(block)):
+        for text in segment(get_base_code(language), normalise_text(block)):
             if stripped := text.strip():
                 yield stripped
 
@@ -78,15 +80,6 @@ def cut_text(text: str, limit: int = MAX_CHARACTERS) -> str:
 def compute_digest(text: str) -> int:
     """Return a signed 64-bit hash of a text that ignores upper and lower case and differences of white space."""
     return int.from_bytes(blake2b(normalise_text(text).casefold().encode(), digest_size=8).digest(), "big", signed=True)
-
-
-def get_base_language(language: str) -> str:
-    """Return the language of a language code, without region or script.
-
-    >>> get_base_language("pt-BR")
-    'pt'
-    """
-    return re.split("[-_]", language)[0].lower()
 
 
 def _is_mostly_letters(text: str) -> bool:

@@ -12,6 +12,7 @@ from importlib import import_module
 from tiltmeter.errors import UsageError
 from tiltmeter.registry import OWN_PACKAGE, Component, index_components, list_plugins
 from tiltmeter.translators.translator_protocol import (
+    ListingTranslator,
     PartialTranslator,
     ProtectingTranslator,
     SourceTranslator,
@@ -19,6 +20,7 @@ from tiltmeter.translators.translator_protocol import (
 )
 
 __all__ = [
+    "ListingTranslator",
     "PartialTranslator",
     "ProtectingTranslator",
     "SourceTranslator",

@@ -10,11 +10,12 @@ from functools import cached_property
 from pathlib import Path
 
 from tiltmeter.errors import ModelError, UsageError
-from tiltmeter.translators.translator_protocol import SOURCE, THREE_LETTERS
+from tiltmeter.language_codes import get_base_code, is_same_language
+from tiltmeter.translators.translator_protocol import SOURCE
 
 PROGRAM = "apertium"
-# Apertium treats Croatian and Serbian as one language.
-_MACROLANGUAGE = {"hr": "hbs", "sr": "hbs"}
+# Apertium's code for the languages that it treats as one, Serbo-Croatian.
+_SERBO_CROATIAN = "hbs"
 _BREAK = "\n\n"
 
 
@@ -33,7 +34,7 @@ class ApertiumTranslator:
                 "Apertium is not installed; on Debian and Ubuntu run `apt install apertium apertium-eng-spa`, with the "
                 "package of your languages."
             )
-        installed = _run_apertium(["-l"], "").split()
+        self._installed = installed = _run_apertium(["-l"], "").split()
         if mode not in installed:
             raise UsageError(
                 f"Apertium has no direction {mode!r}; installed directions: {', '.join(installed) or 'none'}. Install "
@@ -53,12 +54,18 @@ class ApertiumTranslator:
 
     def check(self, language: str) -> None:
         """Raise a UsageError unless this direction translates from the source language to `language`."""
-        source, _, target = self.mode.partition("-")
-        if source not in _list_codes(self.source) or target.partition("_")[0] not in _list_codes(language):
+        if not _translates(self.mode, self.source, language):
             start = "English" if self.source == SOURCE else repr(self.source)
+            fitting = [mode for mode in self._installed if _translates(mode, self.source, language)]
+            known = [mode for mode in self._installed if _is_code_of(_split_mode(mode)[0], self.source)]
+            remedy = f"choose {' or '.join(fitting)}"
+            if not fitting:
+                remedy = (
+                    f"the installed directions from {start} are {', '.join(known) or 'none'}. Install the package of "
+                    "your languages, or choose another system"
+                )
             raise UsageError(
-                f"Apertium's direction {self.mode} does not translate from {start} to {language!r}; choose another "
-                "direction."
+                f"Apertium's direction {self.mode} does not translate from {start} to {language!r}; {remedy}."
             )
 
     def with_source_language(self, language: str) -> "ApertiumTranslator":
@@ -75,8 +82,31 @@ class ApertiumTranslator:
         return [" ".join(paragraph.split()) for paragraph in translated.removesuffix(_BREAK).split(_BREAK)]
 
 
-def _list_codes(language: str) -> set[str | None]:
-    return {language, THREE_LETTERS.get(language), _MACROLANGUAGE.get(language)}
+def _split_mode(mode: str) -> tuple[str, str]:
+    """Return the codes of both languages of a direction, such as eng-cat_valencia or en-eo-bytecode.
+
+    >>> _split_mode("eng-cat_valencia"), _split_mode("en-eo-bytecode")
+    (('eng', 'cat_valencia'), ('en', 'eo'))
+    """
+    source, target, *_ = [*mode.split("-"), ""]
+    return source, target
+
+
+def _translates(mode: str, source: str, target: str) -> bool:
+    own_source, own_target = _split_mode(mode)
+    return _is_code_of(own_source, source) and _is_code_of(own_target, target)
+
+
+def _is_code_of(code: str, language: str) -> bool:
+    """Return whether Apertium's code denotes a language; `cat_valencia` and `hbs_HR` are varieties.
+
+    >>> _is_code_of("cat_valencia", "ca"), _is_code_of("hbs_HR", "hr"), _is_code_of("hbs", "sr"), _is_code_of("", "hr")
+    (True, True, True, False)
+    """
+    base = code.partition("_")[0]
+    if base == _SERBO_CROATIAN:
+        return get_base_code(language) in ("bs", "hr", "sh", "sr", _SERBO_CROATIAN)
+    return bool(base) and is_same_language(base, language)
 
 
 def _run_apertium(arguments: Sequence[str], text: str) -> str:

@@ -34,6 +34,11 @@ class DeepLTranslator(ServiceTranslator):
         self._retry_after: str | None = None
         self._record_retry_after()
 
+    def list_target_languages(self) -> list[str]:
+        """Return the languages that the installed package of DeepL knows; no request is sent."""
+        constants = {name: value for name, value in vars(self._deepl.Language).items() if name.isupper()}
+        return sorted({str(value) for value in constants.values()})
+
     def with_source_language(self, language: str) -> Self:
         """Return a copy of this translator with another source language."""
         other = super().with_source_language(language)

@@ -7,11 +7,13 @@ from typing import Any
 from tiltmeter.errors import ModelError
 from tiltmeter.http_client.client import Client, Request
 from tiltmeter.http_client.limits import ReplyLimits
+from tiltmeter.language_codes import get_three_letters, is_same_language
 from tiltmeter.redaction import redact_address
 from tiltmeter.translators.server_login import normalise_url
-from tiltmeter.translators.translator_protocol import THREE_LETTERS, ServiceTranslator
+from tiltmeter.translators.translator_protocol import ServiceTranslator
 
 TIMEOUT = 120.0
+_LIST_TIMEOUT = 10.0
 LIMITS = ReplyLimits(size=1 << 26, speed=100, window=6.0)
 
 
@@ -24,6 +26,16 @@ class LibreTranslator(ServiceTranslator):
     def __init__(self, url: str) -> None:
         self._url = normalise_url(url)
         self.name = self.key = f"libretranslate:{redact_address(self._url)}"
+
+    def list_target_languages(self) -> list[str]:
+        """Return the languages that the server lists as targets of the source language."""
+        answer = _ask_once(self._url, "LibreTranslate", "/languages")
+        try:
+            if not isinstance(answer, list):
+                raise TypeError
+            return sorted({target for entry in answer if entry["code"] == self.source for target in entry["targets"]})
+        except (KeyError, TypeError) as error:
+            raise ModelError(f"{self.name} returned no list of languages.") from error
 
     def translate(self, texts: Sequence[str], language: str) -> list[str]:
         """Return the translations; one request is sent for all texts."""
@@ -50,12 +62,21 @@ class ApyTranslator(ServiceTranslator):
         self._url = normalise_url(url)
         self.name = self.key = f"apy:{redact_address(self._url)}"
 
+    def list_target_languages(self) -> list[str]:
+        """Return the languages that the server lists as targets of the source language."""
+        answer = _ask_once(self._url, "Apertium APY", "/listPairs")
+        try:
+            pairs = [(pair["sourceLanguage"], pair["targetLanguage"]) for pair in answer["responseData"]]
+        except (KeyError, TypeError) as error:
+            raise ModelError(f"{self.name} returned no list of languages.") from error
+        return sorted({target for source, target in pairs if is_same_language(source, self.source)})
+
     def translate(self, texts: Sequence[str], language: str) -> list[str]:
         """Return the translations; one request is sent per text."""
         return [self._send_text(text, language) for text in texts]
 
     def _send_text(self, text: str, language: str) -> str:
-        pair = f"{THREE_LETTERS.get(self.source, self.source)}|{THREE_LETTERS.get(language, language)}"
+        pair = f"{get_three_letters(self.source)}|{get_three_letters(language)}"
         fields = {"langpair": pair, "q": text, "markUnknown": "no"}
         answer = _open_client(self._url, "Apertium APY").send_request(Request("/translate", form=fields))
         try:
@@ -65,6 +86,13 @@ class ApyTranslator(ServiceTranslator):
                 f"{self.name} returned no translation; check that this address is an Apertium APY server."
             ) from error
         return translation
+
+
+def _ask_once(url: str, service: str, path: str) -> Any:
+    """Return the reply to a GET request without retries, because a missing list of languages stops nobody."""
+    client = _open_client(url, service)
+    client.pauses, client.timeout = (), _LIST_TIMEOUT
+    return client.send_request(Request(path))
 
 
 def _open_client(url: str, service: str, secrets: tuple[str, ...] = ()) -> Client:

@@ -1,65 +1,21 @@
 """Local translation models whose first output token is the target language: NLLB, M2M100, mBART-50."""
 
+import re
 from collections.abc import Sequence
 from copy import copy
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from transformers.utils import GENERATION_CONFIG_NAME
 
 from tiltmeter.datasets.cache_folder import get_cache_folder
 from tiltmeter.errors import ModelError, UsageError
+from tiltmeter.language_codes import get_base_code, get_script_code, get_three_letters, is_same_language
 from tiltmeter.models.checkpoint_files import compute_files_digest
 from tiltmeter.models.checkpoint_model import CheckpointModel, open_model
 from tiltmeter.models.transformers_logging import silence_transformers
 from tiltmeter.translators.translator_protocol import SOURCE
 
-# Language codes of FLORES-200 (NLLB) and of mBART-50, which has fewer languages.
-FLORES = {
-    "ar": "arb_Arab",
-    "be": "bel_Cyrl",
-    "cs": "ces_Latn",
-    "de": "deu_Latn",
-    "en": "eng_Latn",
-    "es": "spa_Latn",
-    "fi": "fin_Latn",
-    "fr": "fra_Latn",
-    "he": "heb_Hebr",
-    "hi": "hin_Deva",
-    "hr": "hrv_Latn",
-    "hu": "hun_Latn",
-    "it": "ita_Latn",
-    "nl": "nld_Latn",
-    "pl": "pol_Latn",
-    "pt": "por_Latn",
-    "ru": "rus_Cyrl",
-    "sk": "slk_Latn",
-    "sl": "slv_Latn",
-    "sr": "srp_Cyrl",
-    "tr": "tur_Latn",
-    "uk": "ukr_Cyrl",
-}
-MBART = {
-    "ar": "ar_AR",
-    "cs": "cs_CZ",
-    "de": "de_DE",
-    "en": "en_XX",
-    "es": "es_XX",
-    "fi": "fi_FI",
-    "fr": "fr_XX",
-    "he": "he_IL",
-    "hi": "hi_IN",
-    "hr": "hr_HR",
-    "it": "it_IT",
-    "nl": "nl_XX",
-    "pl": "pl_PL",
-    "pt": "pt_XX",
-    "ru": "ru_RU",
-    "sl": "sl_SI",
-    "tr": "tr_TR",
-    "uk": "uk_UA",
-}
 # Maximum number of generated tokens. GEST's sentences have about a dozen words, so longer output is
 # degenerate text, for example a repetition.
 MAX_NEW_TOKENS = 200
@@ -67,28 +23,12 @@ _CPU_BATCH_SIZE = 16
 _GPU_BATCH_SIZE = 128
 
 
-@dataclass(frozen=True, slots=True)
-class LanguageCodes:
-    """The language codes of a tokenizer; `token` is the format of the language token that begins a translation."""
-
-    english: str
-    codes: dict[str, str]
-    token: str = "{}"
-
-    def get_code(self, language: str) -> str:
-        """Return the code of a language; a language that is not in `codes` is returned unchanged."""
-        return self.codes.get(language, language)
-
-    def get_target_token(self, language: str) -> str:
-        """Return the token with which a translation into `language` begins."""
-        return self.token.format(self.get_code(language))
-
-
-# The codes of NLLB, M2M100 and mBART-50. The first codes whose token for English the tokenizer knows are used.
-LANGUAGE_CODES = (
-    LanguageCodes(FLORES[SOURCE], FLORES),
-    LanguageCodes(SOURCE, {}, "__{}__"),
-    LanguageCodes(MBART[SOURCE], MBART),
+# The language tokens of NLLB, M2M100 and mBART-50: the token of English, and a pattern whose group is the code. The
+# first kind whose token for English the tokenizer knows is used.
+_LANGUAGE_TOKENS = (
+    ("eng_Latn", re.compile(r"([a-z]{3}_[A-Z][a-z]{3})")),
+    ("__en__", re.compile(r"__([a-z]{2,3})__")),
+    ("en_XX", re.compile(r"([a-z]{2}_[A-Z]{2})")),
 )
 
 
@@ -109,7 +49,8 @@ class NllbTranslator:
         self.name = f"nllb:{model.name}"
         self.source = SOURCE
         self.batch_size = _CPU_BATCH_SIZE if model.device.type == "cpu" else _GPU_BATCH_SIZE
-        self._codes = self._find_codes()
+        # The languages of the model: its own language codes, with their tokens.
+        self._tokens = self._list_language_tokens()
 
     @property
     def key(self) -> str:
@@ -122,14 +63,11 @@ class NllbTranslator:
 
     def check(self, language: str) -> None:
         """Raise a UsageError if the model has no token for the target language."""
-        self._find_language_token(language)
+        self._find_code(language, "into")
 
     def with_source_language(self, language: str) -> "NllbTranslator":
         """Return a copy of this translator with another source language."""
-        if self._find_token_id(token := self._codes.get_target_token(language)) is None:
-            raise UsageError(
-                f"{self._model.name} cannot translate from {language!r}: its tokenizer has no token {token}."
-            )
+        self._find_code(language, "from")
         other = copy(self)
         other.source = language
         return other
@@ -137,7 +75,7 @@ class NllbTranslator:
     def translate(self, texts: Sequence[str], language: str) -> list[str]:
         """Return the translations, computed as one batch."""
         tokenizer, model = self._model.tokenizer, self._model.get_answerer("seq2seq").model
-        tokenizer.src_lang = self._codes.get_code(self.source)
+        tokenizer.src_lang = self._find_code(self.source, "from")
         inputs = tokenizer(list(texts), return_tensors="pt", padding=True).to(self._model.device)
         options: dict[str, Any] = {} if self._beams is None else {"num_beams": self._beams}
         with silence_transformers(), torch.inference_mode():
@@ -150,23 +88,43 @@ class NllbTranslator:
             )
         return [str(text).strip() for text in tokenizer.batch_decode(generated, skip_special_tokens=True)]
 
-    def _find_codes(self) -> LanguageCodes:
-        for codes in LANGUAGE_CODES:
-            if self._find_token_id(codes.token.format(codes.english)) is not None:
-                return codes
-        tried = ", ".join(codes.token.format(codes.english) for codes in LANGUAGE_CODES)
+    def _list_language_tokens(self) -> dict[str, str]:
+        for english, pattern in _LANGUAGE_TOKENS:
+            if self._find_token_id(english) is not None:
+                tokenizer = self._model.tokenizer
+                # The vocabulary of M2M100 does not contain the tokens of languages.
+                tokens = {*tokenizer.get_vocab(), *getattr(tokenizer, "lang_token_to_id", {})}
+                found = (pattern.fullmatch(token) for token in sorted(tokens))
+                return {match[1]: match[0] for match in found if match}
+        tried = ", ".join(english for english, _ in _LANGUAGE_TOKENS)
         raise ModelError(
             f"The tokenizer of {self._model.name} has no token for English ({tried}), so the target language cannot be "
             "selected; use an NLLB, M2M100 or mBART-50 model."
         )
 
-    def _find_language_token(self, language: str) -> int:
-        token = self._codes.get_target_token(language)
-        token_id = self._find_token_id(token)
-        if token_id is None:
+    def _find_code(self, language: str, direction: Literal["from", "into"]) -> str:
+        """Return the model's own code of a language; raise a UsageError if the model has no token for the language."""
+        if language in self._tokens:
+            return language
+        script, letters = get_script_code(language), get_three_letters(language)
+        # Codes for a country, such as those of mBART-50, do not name the script.
+        fitting = [
+            code
+            for code in self._tokens
+            if is_same_language(code, language) and get_script_code(code.removesuffix("_XX")) == script
+        ]
+        if not fitting:
+            known = ", ".join(sorted(set(map(get_base_code, self._tokens))))
             raise UsageError(
-                f"{self._model.name} cannot translate into {language!r}: its tokenizer has no token {token}."
+                f"{self._model.name} cannot translate {direction} {language!r}; choose another system or one of its "
+                f"languages: {known}."
             )
+        # Of several codes, such as those of Persian and Dari, choose the code that ISO 639-3 has for the language.
+        return next((code for code in fitting if code.startswith(letters)), fitting[0])
+
+    def _find_language_token(self, language: str) -> int:
+        token_id = self._find_token_id(self._tokens[self._find_code(language, "into")])
+        assert token_id is not None
         return token_id
 
     def _find_token_id(self, token: str) -> int | None:

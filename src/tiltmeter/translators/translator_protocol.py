@@ -10,32 +10,6 @@ from tiltmeter.errors import UsageError
 
 SOURCE = "en"
 
-# Maps ISO 639-1 codes to ISO 639-3 codes, for systems that need three letters. Other codes are used unchanged.
-THREE_LETTERS = {
-    "ar": "ara",
-    "be": "bel",
-    "cs": "ces",
-    "de": "deu",
-    "en": "eng",
-    "es": "spa",
-    "fi": "fin",
-    "fr": "fra",
-    "he": "heb",
-    "hi": "hin",
-    "hr": "hrv",
-    "hu": "hun",
-    "it": "ita",
-    "nl": "nld",
-    "pl": "pol",
-    "pt": "por",
-    "ru": "rus",
-    "sk": "slk",
-    "sl": "slv",
-    "sr": "srp",
-    "tr": "tur",
-    "uk": "ukr",
-}
-
 
 @dataclass(frozen=True, slots=True)
 class Price:
@@ -92,6 +66,14 @@ class SourceTranslator(Translator, Protocol):
 
     def with_source_language(self, language: str) -> Translator:
         """Return a copy of the system with this source language; raise a UsageError if the language is unsupported."""
+
+
+@runtime_checkable
+class ListingTranslator(Translator, Protocol):
+    """A translation system that can list its languages without translating a text."""
+
+    def list_target_languages(self) -> list[str]:
+        """Return the codes of the languages into which the system translates; raise a ModelError if a request fails."""
 
 
 class ServiceTranslator:

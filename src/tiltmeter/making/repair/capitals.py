@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from tiltmeter.forms.blank import BLANK
+from tiltmeter.language_codes import get_base_code
 from tiltmeter.making.draft import Draft, RepairFinding
 from tiltmeter.making.repair.repair_resources import RepairResources
 
@@ -50,11 +51,11 @@ def _check_words(draft: Draft) -> Iterator[RepairFinding]:
 
 def _to_upper(letter: str, language: str) -> str:
     # Turkish and Azerbaijani have a dotted and a dotless i.
-    dotted = language.split("-")[0] in ("tr", "az") and letter == "i"
+    dotted = get_base_code(language) in ("tr", "az") and letter == "i"
     return "İ" if dotted else letter.upper()
 
 
 def _to_lower(letter: str, language: str) -> str:
-    if language.split("-")[0] in ("tr", "az"):
+    if get_base_code(language) in ("tr", "az"):
         return {"I": "ı", "İ": "i"}.get(letter, letter.lower())
     return letter.lower()
