@@ -33,9 +33,25 @@ def _skip_old_objects() -> None:
     gc.freeze()
 
 
+@pytest.fixture(scope="session")
+def _figure_scripts(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The cached scripts of figures; each test's cache has a copy, so that its programs need not bundle them again."""
+    from tiltmeter.reports.vega_bundle import load_vega_bundle
+
+    folder = tmp_path_factory.mktemp("scripts")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TILTMETER_CACHE", str(folder))
+        load_vega_bundle()
+    return folder / "vega"
+
+
 @pytest.fixture(autouse=True)
-def _own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TILTMETER_CACHE", str(tmp_path_factory.mktemp("cache")))
+def _own_cache(
+    _figure_scripts: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cache = tmp_path_factory.mktemp("cache")
+    shutil.copytree(_figure_scripts, cache / "vega", copy_function=os.link)
+    monkeypatch.setenv("TILTMETER_CACHE", str(cache))
 
 
 @pytest.fixture(autouse=True)

@@ -34,7 +34,8 @@ def _no_mirror(monkeypatch):
 
 
 def leftovers() -> list[str]:
-    return [path.name for path in get_cache_folder().rglob("*") if path.is_file() and path.suffix != ".lock"]
+    files = [path for path in get_cache_folder().rglob("*") if path.is_file()]
+    return [path.name for path in files if path.suffix != ".lock" and path.parent.name != "vega"]
 
 
 def test_downloads_once_from_the_service_at_the_pinned_commit(server, monkeypatch):

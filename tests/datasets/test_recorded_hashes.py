@@ -63,7 +63,8 @@ def web(webs: list[Server], monkeypatch: pytest.MonkeyPatch) -> Server:
 
 
 def in_cache() -> list[str]:
-    return sorted(path.name for path in get_cache_folder().rglob("*") if path.is_file() and path.suffix != ".lock")
+    files = [path for path in get_cache_folder().rglob("*") if path.is_file()]
+    return sorted(path.name for path in files if path.suffix != ".lock" and path.parent.name != "vega")
 
 
 def test_the_hash_of_the_first_download_is_recorded_and_checked(web: Server) -> None:

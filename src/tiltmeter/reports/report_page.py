@@ -4,7 +4,6 @@ import base64
 import hashlib
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from functools import cache
 
 import vl_convert
 from markupsafe import Markup
@@ -16,9 +15,8 @@ from tiltmeter.reports.figures import Figure
 from tiltmeter.reports.page_templates import load_template, read_template_file
 from tiltmeter.reports.reference_strips import build_reference_headlines
 from tiltmeter.reports.sections import ReportContent, render_sections
+from tiltmeter.reports.vega_bundle import load_vega_bundle
 from tiltmeter.runs.result import Result
-
-_SNIPPET = "window.vegaEmbed = vegaEmbed;"
 
 
 def make_report(results: Sequence[tuple[str, Result]]) -> tuple[str, list[tuple[str, Figure]]]:
@@ -29,7 +27,7 @@ def make_report(results: Sequence[tuple[str, Result]]) -> tuple[str, list[tuple[
     combined = combine_runs(results)
     benchmarks = build_sections(combined)
     style = read_template_file("report.css")
-    scripts = [_bundle_vega(), read_template_file("figures.js"), read_template_file("explorer.js")]
+    scripts = [load_vega_bundle(), read_template_file("figures.js"), read_template_file("explorer.js")]
     html = load_template("report.html.jinja").render(
         policy=build_content_policy(style, scripts),
         style=Markup(style),
@@ -58,10 +56,3 @@ def build_content_policy(style: str, scripts: Sequence[str]) -> str:
 
 def _compute_digest(text: str) -> str:
     return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
-
-
-@cache
-def _bundle_vega() -> str:
-    script: str = vl_convert.javascript_bundle(_SNIPPET)
-    # Browsers replace CRLF by LF before they compute the hash. Also, `</script` in a string would end the element.
-    return script.replace("\r\n", "\n").replace("</script", "<\\/script")
