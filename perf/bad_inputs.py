@@ -71,8 +71,8 @@ def import_modules(scene: Scene) -> None:
     """Import all modules in advance, which takes as long as a dozen calls."""
     import_what_it_imports(lambda: _use(scene))
     # The scripts of reports are the same for all reports; loading them starts threads.
-    scripts = in_fork(report_page.load_vega_bundle)
-    report_page.load_vega_bundle = lambda: scripts  # type: ignore[assignment]
+    scripts = in_fork(load_vega_bundle)
+    report_page.load_vega_bundle = lambda: scripts  # type: ignore[attr-defined]
 
 
 def _make_project(scene: Scene) -> None:

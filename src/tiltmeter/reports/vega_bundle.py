@@ -9,6 +9,7 @@ import os
 import stat
 from contextlib import suppress
 from functools import cache
+from importlib.metadata import version
 from pathlib import Path
 
 import vl_convert
@@ -23,7 +24,7 @@ _SNIPPET = "window.vegaEmbed = vegaEmbed;"
 @cache
 def load_vega_bundle() -> str:
     """Return the bundle, from the cache if possible."""
-    identity = "\n".join((_SNIPPET, vl_convert.get_vega_version(), vl_convert.__version__))
+    identity = f"{_SNIPPET}\n{version('vl-convert-python')}"
     path = get_cache_folder() / "vega" / f"{_compute_digest(identity)[:16]}.js"
     kept = _read_kept_bundle(path)
     if kept is not None:
