@@ -36,6 +36,7 @@ from tiltmeter.datasets import http_download  # noqa: E402
 from tiltmeter.http_client import retries  # noqa: E402
 from tiltmeter.making.project import create_project  # noqa: E402
 from tiltmeter.reports import report_page  # noqa: E402
+from tiltmeter.reports.vega_bundle import load_vega_bundle  # noqa: E402
 
 
 def classes(scene: Scene, address: str) -> dict[str, Callable[[], Iterator[Case]]]:
