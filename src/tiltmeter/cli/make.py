@@ -15,6 +15,8 @@ from tiltmeter.printable_text import format_json
 if TYPE_CHECKING:
     from tiltmeter.making.project_status import ProjectStatus
 
+_SHOWN_FAILURES = 3
+
 app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode="markdown",
@@ -50,7 +52,8 @@ def create_new_project(
         typer.Option(
             "--with",
             metavar="SYSTEM",
-            help="The translation system: `apertium:eng-spa`, `amazon`, `deepl`, `nllb:MODEL`, `file:FILE.csv` …",
+            help="The translation system: `apertium:eng-spa`, `amazon`, `deepl`, `nllb:MODEL`, `file:FILE.csv`, a chat "
+            "model such as `chat:MODEL@URL` …",
         ),
     ] = None,
     from_scratch: Annotated[
@@ -96,6 +99,8 @@ def create_new_project(
     `tiltmeter make new stereoset:en --to es --with apertium:eng-spa --out my-es`
 
     `tiltmeter make new gest --to sk --with file:deepl-sk.csv --pairs --out my-sk`
+
+    `tiltmeter make new starter:en --to es --with chat:embedded --out my-chat-es`
 
     `tiltmeter make new gest --from-scratch --language sk --out my-sk`
     """
@@ -254,6 +259,13 @@ def translate(
         typer.echo(f"{done.items:,} items translated in {done.seconds:,.0f} s")
         for outcome, count in done.blanks.most_common():
             typer.echo(f"{count:>9,} blanks {outcome}")
+        if done.failed:
+            reasons = "; ".join(f"{item}: {reason}" for item, reason in list(done.failed.items())[:_SHOWN_FAILURES])
+            more = len(done.failed) - _SHOWN_FAILURES
+            print_note(
+                f"{len(done.failed):,} items stay untranslated, because {translator.name} gave no usable reply "
+                f"({reasons}{f'; and {more:,} more' if more > 0 else ''}). Run the same command to ask again."
+            )
         if done.not_translated:
             print_note(
                 f"{done.not_translated:,} items are not translated completely, because {translator.name} returned no "

@@ -18,6 +18,7 @@ from tiltmeter.forms.blank import BLANK
 from tiltmeter.making.blank_restoration import build_word_locator, restore_blank
 from tiltmeter.making.draft import RepairFinding
 from tiltmeter.making.item_makers import TextToTranslate
+from tiltmeter.making.item_translation import list_item_texts, list_new_texts, translate_items
 from tiltmeter.making.placeholders import SURE, USABLE, Placeholder, PlaceholderMatch, select_placeholders
 from tiltmeter.making.project import Project, reject_written_project
 from tiltmeter.making.project_lock import lock_project
@@ -25,7 +26,7 @@ from tiltmeter.making.project_store import ProjectItem, TextRole
 from tiltmeter.making.step_completion import complete_step
 from tiltmeter.making.unrecorded_work import UnrecordedWork
 from tiltmeter.progress.progress import Progress, ReportProgress, ignore_progress
-from tiltmeter.translators import PartialTranslator, ProtectingTranslator, Translator
+from tiltmeter.translators import ItemTranslator, PartialTranslator, ProtectingTranslator, Translator
 from tiltmeter.translators.batch_translation import list_untranslated_texts, translate_texts
 from tiltmeter.translators.cost import require_consent
 from tiltmeter.translators.translation_store import TranslationStore
@@ -33,6 +34,9 @@ from tiltmeter.translators.word_alignment import Eflomal
 
 # Number of items that are stored in one transaction.
 _BATCH = 100
+
+# Systems that translate whole items get BLANK itself.
+_KEPT_BLANK = Placeholder("plain", BLANK)
 
 RESTORED, NOT_RESTORED, MISSING = "blank-restored", "blank-lost", "not-translated"
 _STEP: Final = "translate"
@@ -55,12 +59,14 @@ class TranslationVolume:
 class TranslationSummary:
     """The result of the step `translate`: numbers of translated items and of items with missing translations.
 
-    `blanks` counts the contexts for each outcome of their blank, such as "kept" or "lost".
+    `blanks` counts the contexts for each outcome of their blank, such as "kept" or "lost". `failed` maps the items that
+    a system for whole items could not translate to the reasons; they stay untranslated.
     """
 
     items: int = 0
     blanks: Counter[str] = field(default_factory=Counter)
     not_translated: int = 0
+    failed: dict[str, str] = field(default_factory=dict)
     seconds: float = 0.0
 
 
@@ -87,7 +93,7 @@ def estimate_volume(
     entries = project.store.list_items("source") if entries is None else entries
     form = get_form(project.settings.form)
     texts: dict[str, set[str]] = {}
-    for wanted in _list_texts(project, entries):
+    for wanted in _list_texts(project, translator, entries):
         kind = "filled context" if wanted.role == "filled" else str(form.text_kind(wanted.field))
         texts.setdefault(kind, set()).add(wanted.text)
     with TranslationStore(get_cache_folder() / "translations.sqlite") as cache:
@@ -146,11 +152,14 @@ def _translate_items(
     with TranslationStore(get_cache_folder() / "translations.sqlite") as cache:
         new = _list_pending_texts(project, translator, entries, cache)
         require_consent(yes, translator, {language: new})
-        work = _WorkCount(project, translator.name, new, summary, began)
+        work = _WorkCount(project, translator, new, summary, began)
         report(Progress(0, len(entries)))
         for start in range(0, len(entries), _BATCH):
             batch = entries[start : start + _BATCH]
-            _translate_batch(project, translator, batch, cache, work)
+            if isinstance(translator, ItemTranslator):
+                _translate_whole_items(project, translator, batch, cache, work)
+            else:
+                _translate_batch(project, translator, batch, cache, work)
             report(Progress(start + len(batch), len(entries)))
     if aligner is not None:
         _restore_by_alignment(project, aligner, summary)
@@ -165,17 +174,20 @@ class _WorkCount:
     """Counts the translation work of this run of the step `translate`, and of earlier runs that were interrupted."""
 
     def __init__(
-        self, project: Project, system: str, new: Iterable[str], summary: TranslationSummary, began: float
+        self, project: Project, translator: Translator, new: Iterable[str], summary: TranslationSummary, began: float
     ) -> None:
+        system = translator.name
         self.project, self.system, self.summary, self.began = project, system, summary, began
         self.earlier = UnrecordedWork.load(project.store)
         if self.earlier.items and self.earlier.system != system:
             complete_step(project, _STEP, self.earlier.build_step_facts())
             self.earlier = UnrecordedWork()
         done = [entry for entry in project.store.list_items(dropped=None) if entry.stage != "source"]
-        self._counted = {wanted.text for wanted in _list_texts(project, done)} if self.earlier.items else set[str]()
+        earlier_texts = _list_texts(project, translator, done) if self.earlier.items else ()
+        self._counted = {wanted.text for wanted in earlier_texts}
         self._new = set(new)
-        self._first = select_placeholders(project.settings.system, project.settings.placeholders)[0]
+        is_for_items = isinstance(translator, ItemTranslator)
+        self._first = _KEPT_BLANK if is_for_items else _list_placeholders(project)[0]
         self.characters = self.sent = 0
 
     def add_texts(self, wanted: Iterable[TextToTranslate]) -> None:
@@ -202,17 +214,26 @@ class _WorkCount:
         )
 
 
-def _list_texts(project: Project, entries: Iterable[ProjectItem]) -> Iterator[TextToTranslate]:
+def _list_placeholders(project: Project) -> list[Placeholder]:
+    return select_placeholders(project.settings.system, project.settings.placeholders)
+
+
+def _list_texts(project: Project, translator: Translator, entries: Iterable[ProjectItem]) -> Iterator[TextToTranslate]:
     for entry in entries:
-        yield from project.maker.list_texts_to_translate(project.get_source_item(entry))
+        if isinstance(translator, ItemTranslator):
+            yield from list_item_texts(project, entry)
+        else:
+            yield from project.maker.list_texts_to_translate(project.get_source_item(entry))
 
 
 def _list_pending_texts(
     project: Project, translator: Translator, entries: Sequence[ProjectItem], cache: TranslationStore
 ) -> list[str]:
     """Return the texts to send, whose translation is not cached; BLANK is replaced by the first placeholder."""
-    first = select_placeholders(project.settings.system, project.settings.placeholders)[0]
-    wanted = list(_list_texts(project, entries))
+    if isinstance(translator, ItemTranslator):
+        return list(dict.fromkeys(list_new_texts(project, translator, entries)))
+    first = _list_placeholders(project)[0]
+    wanted = list(_list_texts(project, translator, entries))
     plain = [entry.text for entry in wanted if not entry.has_blank]
     blanked = [first.insert_into(entry.text) for entry in wanted if entry.has_blank]
     language = project.settings.language
@@ -267,6 +288,44 @@ def _translate_batch(
         work.sum_unrecorded_work().save(project.store)
 
 
+def _translate_whole_items(
+    project: Project,
+    translator: ItemTranslator,
+    batch: Sequence[ProjectItem],
+    cache: TranslationStore,
+    work: _WorkCount,
+) -> None:
+    """Translate the items of a batch, and store those that were translated; the others stay untranslated."""
+    # The system stores each translation when it arrives. The lock prevents another project from paying for it too.
+    with cache.lock(translator.key, project.settings.language):
+        received = list(translate_items(project, translator, batch))
+    store, summary = project.store, work.summary
+    with store.begin_transaction():
+        for translated in received:
+            item = translated.entry.id
+            if translated.failure:
+                summary.failed[item] = translated.failure
+            # Items that were corrected or dropped since the step began are skipped.
+            if translated.failure or store.get_item(item).version != translated.entry.version:
+                continue
+            wanted = list_item_texts(project, translated.entry)
+            store.clear_attempts(item)
+            for text in wanted:
+                why, translation = "", translated.texts[text.field]
+                if text.has_blank:
+                    why = f"kept {_KEPT_BLANK.name}"
+                    summary.blanks["kept"] += 1
+                    store.add_attempt(
+                        item, text.field, translator.name, _KEPT_BLANK.name, translation, "kept", used=True
+                    )
+                store.set_text(item, "text", text.field, translation, step=_STEP, by=translator.name, why=why)
+            store.replace_findings(item, _STEP, translated.findings)
+            store.set_stage(item, "translated")
+            summary.items += 1
+            work.add_texts(wanted)
+        work.sum_unrecorded_work().save(store)
+
+
 def _translate_contexts(
     project: Project, translator: Translator, contexts: Sequence[str], cache: TranslationStore
 ) -> dict[str, _BlankedContext]:
@@ -276,7 +335,7 @@ def _translate_contexts(
     """
     language = project.settings.language
     state = {context: _BlankedContext(context) for context in contexts}
-    for placeholder in select_placeholders(project.settings.system, project.settings.placeholders):
+    for placeholder in _list_placeholders(project):
         open_contexts = [
             context for context, blanked in state.items() if blanked.best is None or blanked.best.outcome not in SURE
         ]

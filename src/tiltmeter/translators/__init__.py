@@ -1,17 +1,19 @@
 """Machine translation systems (one module per system), and the storage, cost and batching of translations.
 
 Another package can add a system with an entry point in the group `tiltmeter.translators` that refers to a
-`TranslationSystem`.
+`TranslationSystem`. Every chat model (see `tiltmeter.models.scheme`) is a translation system too.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
+from typing import Any
 
 from tiltmeter.errors import UsageError
 from tiltmeter.registry import OWN_PACKAGE, Component, index_components, list_plugins
 from tiltmeter.translators.translator_protocol import (
+    ItemTranslator,
     ListingTranslator,
     PartialTranslator,
     ProtectingTranslator,
@@ -20,6 +22,7 @@ from tiltmeter.translators.translator_protocol import (
 )
 
 __all__ = [
+    "ItemTranslator",
     "ListingTranslator",
     "PartialTranslator",
     "ProtectingTranslator",
@@ -93,11 +96,31 @@ def open_translator(
 def validate_system_name(name: str) -> TranslationSystem:
     """Return the translation system that `name` selects; raise a UsageError if the name or its argument is wrong."""
     scheme, _, argument = name.partition(":")
-    system = _list_systems().get(scheme)
+    system = _list_systems().get(scheme) or _describe_chat_model(name)
     if system is not None and bool(argument) == bool(system.argument):
         return system
     known = [f"{name}:{one.argument}" if one.argument else name for name, one in _list_systems().items()]
-    raise UsageError(f"{name!r} is not a translation system; choose one of {', '.join(known)}.")
+    raise UsageError(
+        f"{name!r} is not a translation system; choose one of {', '.join(known)}, or a chat model, such as "
+        "chat:MODEL@ADDRESS."
+    )
+
+
+def _describe_chat_model(name: str) -> TranslationSystem | None:
+    """Return the translation system that consists of the chat model `name`; None if no scheme opens chat models."""
+    from tiltmeter.models.scheme import find_scheme  # this module imports numpy, which is slow
+
+    scheme = find_scheme(name)
+    if scheme is None or not scheme.is_chat:
+        return None
+
+    def open_system(_argument: str, **options: Any) -> Translator:
+        from tiltmeter.translators.chat_translator import open_chat_translator
+
+        return open_chat_translator(name, **options)
+
+    is_local = scheme.locate(name.partition(":")[2]) == "named"
+    return TranslationSystem(open=open_system, argument="MODEL", is_local=is_local)
 
 
 @cache

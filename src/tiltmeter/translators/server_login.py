@@ -24,5 +24,10 @@ def normalise_url(url: str) -> str:
 
 
 def has_password(url: str) -> bool:
-    """Return whether a URL contains a login: a user name, with or without a password."""
-    return "://" in url and "@" in urlsplit(url).netloc
+    """Return whether a URL contains a login: a user name, with or without a password.
+
+    >>> has_password("https://me:secret@host"), has_password("my-model@https://host/v1")
+    (True, False)
+    """
+    _, mark, rest = url.partition("://")
+    return bool(mark) and "@" in urlsplit(f"//{rest}").netloc

@@ -1,6 +1,6 @@
 """The protocol `Translator`, its extensions, and helper functions for translation systems."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass
 from importlib import import_module
@@ -110,6 +110,60 @@ class PartialTranslator(Translator, Protocol):
 
     def list_untranslatable(self, texts: Iterable[str]) -> list[str]:
         """Return the texts that the system cannot translate."""
+
+
+@dataclass(frozen=True, slots=True)
+class GlossaryTerm:
+    """A term of the source language with its fixed translation; `note` is a hint for the translator."""
+
+    term: str
+    translation: str
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RequestedText:
+    """A text of an item to translate. `key` is its name in the request, and `meaning` explains its role in the item."""
+
+    key: str
+    text: str
+    meaning: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ItemRequest:
+    """All texts of an item, which are translated together, and the fixed translations of terms in these texts.
+
+    `term_key` is the key of the term that the item is about, and `context_key` the key of the text in which the term
+    must occur; they are empty if the item has no such texts.
+    """
+
+    texts: tuple[RequestedText, ...]
+    glossary: tuple[GlossaryTerm, ...] = ()
+    term_key: str = ""
+    context_key: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ItemTranslation:
+    """The translations of an item's texts by key; if the item could not be translated, `failure` is the reason."""
+
+    texts: dict[str, str]
+    failure: str = ""
+
+
+@runtime_checkable
+class ItemTranslator(Translator, Protocol):
+    """A translation system that translates all texts of an item together, and keeps BLANK in them."""
+
+    def translate_items(self, requests: Sequence[ItemRequest], language: str) -> Iterator[tuple[int, ItemTranslation]]:
+        """Yield the index of each item with its translation as translations arrive; each is stored by the system.
+
+        A failure of one item does not stop the others. A ModelError is raised if the system does not answer at all.
+        """
+
+    def list_new_items(self, requests: Sequence[ItemRequest], language: str) -> list[int]:
+        """Return the indexes of the items whose translations are not stored."""
 
 
 def import_extra(module: str, name: str, service: str) -> Any:

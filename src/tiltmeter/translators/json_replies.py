@@ -1,0 +1,241 @@
+"""Ask a chat model for JSON objects; an unusable reply is asked for again, with the reason."""
+
+import json
+import re
+import unicodedata
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from tiltmeter.errors import ModelError
+from tiltmeter.forms.blank import BLANK
+from tiltmeter.models.model_protocol import ChatModel
+from tiltmeter.models.reply_store import ReplyStore
+from tiltmeter.questions import ChatQuestion, Reply, SamplingOptions
+
+# Maximum number of messages about one object: the first one, and repetitions with the reason.
+MAX_ATTEMPTS = 3
+# Maximum length of a reply in tokens: a fixed number, and this number for each character of the source texts.
+_BASE_TOKENS, _TOKENS_PER_CHARACTER = 300, 3
+# The maximum length after a model has used all tokens for its thinking.
+_THINKING_TOKENS = 8000
+# Only complete replies are stored, so the maximum length is no part of the key of stored replies.
+_KEY_SAMPLING = SamplingOptions(temperature=0.0, max_tokens=_THINKING_TOKENS)
+# If the requests for this number of objects fail one after the other, the server is regarded as unavailable.
+_MAX_FAILED_REQUESTS = 2
+# A translation that is longer than this, in comparison with its source, contains more than the translation.
+_MAX_GROWTH, _MAX_ADDED = 5, 100
+
+_FENCED = re.compile(r"```(?:json)?[ \t]*\n(.*?)\n?[ \t]*```", re.DOTALL | re.IGNORECASE)
+# Brackets, and letters around a slash, as in "cocinero/a": an explanation, or a choice between forms.
+_ADDED_FORMS = re.compile(r"[()\[\]{}<>|（）【】]|[^\W\d]/[^\W\d]")
+_Value = TypeVar("_Value")
+
+
+class UnusableReplyError(Exception):
+    """A reply of a chat model cannot be used; the message is the reason, as a sentence without a full stop."""
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectQuestion(Generic[_Value]):
+    """A message that asks for a JSON object, and the function that reads the object.
+
+    `characters` is the length of the source texts, which limits the length of the reply. `read` returns the value of an
+    object, or raises an UnusableReplyError. Its second argument is true at the last attempt; then `read` may accept an
+    object with a small fault that people will see later.
+    """
+
+    prompt: str
+    characters: int
+    read: Callable[[dict[str, Any], bool], _Value]
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectFailure:
+    """The reason why there is no usable reply to a question."""
+
+    reason: str
+
+
+def ask_for_objects(
+    model: ChatModel, questions: Sequence[ObjectQuestion[_Value]], store: ReplyStore
+) -> Iterator[tuple[int, _Value | ObjectFailure]]:
+    """Yield the index of each question with the value of its reply, or with the reason why there is none.
+
+    Stored replies are reused, and each usable reply is stored when it arrives. A message with an unusable reply is sent
+    again with the reason, at most `MAX_ATTEMPTS` times in all. If a request fails, its question is asked again alone. A
+    ModelError is raised if the requests for several questions fail one after the other.
+    """
+    fingerprint = compute_reply_key(model)
+    prompts = {index: question.prompt for index, question in enumerate(questions)}
+    stored = store.get(fingerprint, (_compute_digest(prompt) for prompt in prompts.values()))
+    is_thinking = False
+    for attempt in range(MAX_ATTEMPTS):
+        sampling = SamplingOptions(0.0, _compute_max_tokens([questions[index] for index in prompts], is_thinking))
+        is_last = attempt == MAX_ATTEMPTS - 1
+        rejected: dict[int, str] = {}
+        for index, reply, is_new in _list_replies(model, prompts, sampling, stored if attempt == 0 else {}):
+            question = questions[index]
+            try:
+                # A stored reply was usable, perhaps at the last attempt.
+                value = _read_reply(reply, question, is_last or not is_new)
+            except UnusableReplyError as error:
+                if is_last or isinstance(reply, ModelError) or reply.too_long:
+                    yield index, ObjectFailure(str(error))
+                elif reply.cut and not reply.text.strip():
+                    is_thinking = True
+                    rejected[index] = question.prompt
+                else:
+                    rejected[index] = (
+                        f"{question.prompt}\n\nYour previous reply could not be used: {error}. Reply again."
+                    )
+                continue
+            if is_new and isinstance(reply, Reply):
+                # The key is the first message, so that the next run finds the reply without a repetition.
+                store.put(fingerprint, _compute_digest(question.prompt), reply)
+            yield index, value
+        prompts = rejected
+
+
+def compute_reply_key(model: ChatModel) -> str:
+    """Return the key of the stored replies of a model: everything that a reply depends on, except the message."""
+    return model.chat_fingerprint(_KEY_SAMPLING)
+
+
+def list_new_questions(model: ChatModel, prompts: Sequence[str], store: ReplyStore) -> list[int]:
+    """Return the indexes of the messages without a stored reply."""
+    stored = store.get(compute_reply_key(model), map(_compute_digest, prompts))
+    return [index for index, prompt in enumerate(prompts) if _compute_digest(prompt) not in stored]
+
+
+def parse_object(text: str) -> dict[str, Any]:
+    """Return the JSON object that a reply consists of; a code fence around the whole object is ignored.
+
+    >>> parse_object('```json\\n{"translation": "Guten Tag."}\\n```')
+    {'translation': 'Guten Tag.'}
+    """
+    text = text.strip()
+    if fenced := _FENCED.fullmatch(text):
+        text = fenced[1].strip()
+    try:
+        value = json.loads(text, object_pairs_hook=_reject_repeated_keys)
+    except (ValueError, RecursionError) as error:
+        is_inside = bool(re.search(r"\{.*\}", text, re.DOTALL))
+        raise UnusableReplyError(
+            "it contains text outside the JSON object, or the object is not valid JSON"
+            if is_inside
+            else "it is not a JSON object"
+        ) from error
+    if not isinstance(value, dict):
+        raise UnusableReplyError("it is not a JSON object")
+    return value
+
+
+def validate_texts(values: Mapping[str, Any], sources: Mapping[str, str], *, all_keys: bool = True) -> dict[str, str]:
+    """Return the texts of an object; raise an UnusableReplyError unless they can be translations of `sources`.
+
+    Each key of `sources` must have a text: not empty, on one line, with BLANK as often as its source, and without
+    explanations or alternatives. Other keys are errors. Without `all_keys`, keys may be missing.
+
+    >>> validate_texts({"context": " El cocinero era BLANK."}, {"context": "The cook was BLANK."})
+    {'context': 'El cocinero era BLANK.'}
+    """
+    missing = [key for key in sources if key not in values] if all_keys else []
+    if missing:
+        raise UnusableReplyError(f"the JSON object has no {_join_keys(missing)}")
+    if unknown := [key for key in values if key not in sources]:
+        raise UnusableReplyError(
+            f"the JSON object has the unknown keys {_join_keys(unknown)}; its keys must be {_join_keys(sources)}"
+        )
+    return {key: _validate_text(key, values[key], source) for key, source in sources.items() if key in values}
+
+
+def _validate_text(key: str, value: object, source: str) -> str:
+    if not isinstance(value, str):
+        raise UnusableReplyError(f"the value of {key!r} is not a text")
+    text = value.strip()
+    if not text:
+        raise UnusableReplyError(f"the text {key!r} is empty")
+    blanks = source.count(BLANK)
+    if text.count(BLANK) != blanks:
+        raise UnusableReplyError(
+            f"the text {key!r} contains {BLANK} {text.count(BLANK)} times instead of {blanks} times"
+        )
+    if any(unicodedata.category(one) in ("Cc", "Cs", "Cn") and one not in source for one in text) or "\ufffd" in text:
+        raise UnusableReplyError(f"the text {key!r} contains a line break or an invalid character")
+    if len(text) > _MAX_GROWTH * len(source) + _MAX_ADDED:
+        raise UnusableReplyError(f"the text {key!r} is much longer than its source")
+    if _ADDED_FORMS.search(text) and not _ADDED_FORMS.search(source):
+        raise UnusableReplyError(
+            f"the text {key!r} contains an explanation in brackets or alternatives; choose one form"
+        )
+    return text
+
+
+def _list_replies(
+    model: ChatModel, prompts: Mapping[int, str], sampling: SamplingOptions, stored: Mapping[bytes, Reply]
+) -> Iterator[tuple[int, Reply | ModelError, bool]]:
+    """Yield the index of each message, its reply or the error of its request, and whether the reply is new."""
+    waiting: dict[int, ChatQuestion] = {}
+    for index, prompt in prompts.items():
+        if (known := stored.get(_compute_digest(prompt))) is not None:
+            yield index, known, False
+        else:
+            waiting[index] = ChatQuestion(prompt, ())
+    indexes = list(waiting)
+    try:
+        for place, reply in model.stream_replies([waiting[index] for index in indexes], sampling):
+            del waiting[indexes[place]]
+            yield indexes[place], reply, True
+    except ModelError:
+        # The error does not say which of the parallel requests failed, so the remaining questions are asked alone.
+        yield from ((index, reply, True) for index, reply in _ask_alone(model, waiting, sampling))
+
+
+def _ask_alone(
+    model: ChatModel, waiting: Mapping[int, ChatQuestion], sampling: SamplingOptions
+) -> Iterator[tuple[int, Reply | ModelError]]:
+    failed = 0
+    for index, question in waiting.items():
+        try:
+            ((_, reply),) = model.stream_replies([question], sampling)
+        except ModelError as error:
+            failed += 1
+            if failed == _MAX_FAILED_REQUESTS:
+                raise
+            yield index, error
+        else:
+            failed = 0
+            yield index, reply
+
+
+def _read_reply(reply: Reply | ModelError, question: ObjectQuestion[_Value], is_last: bool) -> _Value:
+    if isinstance(reply, ModelError):
+        raise UnusableReplyError(str(reply).rstrip("."))
+    if reply.too_long:
+        raise UnusableReplyError(f"the message is too long for the model ({reply.too_long})")
+    if reply.refused:
+        raise UnusableReplyError("the model refused to reply")
+    if reply.cut:
+        raise UnusableReplyError("it is too long and was cut off")
+    return question.read(parse_object(reply.text), is_last)
+
+
+def _compute_max_tokens(questions: Sequence[ObjectQuestion[Any]], is_thinking: bool) -> int:
+    longest = max((question.characters for question in questions), default=0)
+    return _THINKING_TOKENS if is_thinking else _BASE_TOKENS + _TOKENS_PER_CHARACTER * longest
+
+
+def _compute_digest(prompt: str) -> bytes:
+    return ChatQuestion(prompt, ()).digest
+
+
+def _reject_repeated_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    values = dict(pairs)
+    if len(values) < len(pairs):
+        raise UnusableReplyError("the JSON object has the same key twice")
+    return values
+
+
+def _join_keys(keys: Any) -> str:
+    return ", ".join(repr(key) for key in keys)
