@@ -203,8 +203,11 @@ def test_the_command_names_failed_items(
 
     monkeypatch.setattr("tiltmeter.translators.chat_translator.open_chat_translator", open_made)
     folder = str(tmp_path / "es")
-    run("make", "new", source_file(tmp_path / "source.jsonl"), "--to", "es", "--with", SYSTEM, "--out", folder)
     monkeypatch.setattr("tiltmeter.cli.make.print_note", print)
+    source = source_file(tmp_path / "source.jsonl")
+    created = run("make", "new", source, "--to", "es", "--with", SYSTEM, "--out", folder)
+    assert_mentions(created, "Note", SYSTEM, "into es")
+    assert opened == {}
     out = run("make", "translate", folder)
     assert opened["name"] == SYSTEM
     assert_mentions(out, "4 items translated", "2 items stay", "i1: it is not", "n1: it is not")

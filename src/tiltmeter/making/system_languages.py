@@ -15,6 +15,8 @@ def check_target_language(system: str, language: str, source_language: str = SOU
     example because the system is not installed on this machine. Models are not downloaded.
     """
     described = validate_system_name(system)
+    if described.is_chat:
+        return "chat models do not list their languages"
     name = system.partition(":")[2]
     if described.is_local and not Path(name).is_dir():
         return f"{name} is not a folder; its languages are checked when you translate"

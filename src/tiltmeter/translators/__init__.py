@@ -39,12 +39,14 @@ class TranslationSystem:
     """A translation system. Users select a system by its name, such as `deepl`, or with an argument: `nllb:MODEL`.
 
     `argument` is the name of the argument in messages; it is empty if the system has no argument. `open` is called with
-    the argument, if there is one. If `is_local` is true, `open` also accepts the options of local models.
+    the argument, if there is one. If `is_local` is true, `open` also accepts the options of local models. The languages
+    of a chat model (`is_chat`) are unknown.
     """
 
     open: Callable[..., Translator]
     argument: str = ""
     is_local: bool = False
+    is_chat: bool = False
 
 
 def _describe_builtin(module: str, opener: str, argument: str = "", *, is_local: bool = False) -> TranslationSystem:
@@ -120,7 +122,7 @@ def _describe_chat_model(name: str) -> TranslationSystem | None:
         return open_chat_translator(name, **options)
 
     is_local = scheme.locate(name.partition(":")[2]) == "named"
-    return TranslationSystem(open=open_system, argument="MODEL", is_local=is_local)
+    return TranslationSystem(open=open_system, argument="MODEL", is_local=is_local, is_chat=True)
 
 
 @cache
