@@ -1,11 +1,12 @@
 import pytest
 
 from tests.making.drafts import WORD, draft
-from tiltmeter.making.repair.grammatical_agreement import find_agreement_errors, is_form_of
+from tiltmeter.making.repair.grammatical_agreement import find_agreement_errors, is_form_of, is_inflection_of
+from tiltmeter.making.repair.language_rules import LanguageRules, load_rules
 from tiltmeter.making.repair.repair_resources import ProjectAlignment, RepairResources
 from tiltmeter.translators.word_alignment import AlignedPair, tokenize_words
 
-PLAIN = RepairResources()
+PLAIN = RepairResources(LanguageRules(endings=(frozenset(("", "e", "s")), frozenset(("o", "a", "os", "as")))))
 
 
 @pytest.mark.parametrize(
@@ -24,6 +25,31 @@ def test_words_take_the_form_of_the_sentence(
 ) -> None:
     (finding,) = find_agreement_errors([draft(context, word=("patient", word), filled=filled)], PLAIN)
     assert (finding.field, finding.kind, finding.proposals) == (WORD, kind, proposals)
+
+
+def test_a_form_of_another_word_is_only_proposed() -> None:
+    one = draft("O cociñeiro BLANK.", word=("polite", "educado"), filled="O cociñeiro educou.", language="gl")
+    (finding,) = find_agreement_errors([one], RepairResources(load_rules("gl")))
+    assert (finding.kind, finding.proposals) == ("proposed", ("educou",))
+
+
+@pytest.mark.parametrize(
+    ("language", "form", "word", "expected"),
+    [
+        ("gl", "educada", "educado", True),
+        ("gl", "educou", "educado", False),
+        ("es", "pobres", "pobre", True),
+        ("es", "felices", "feliz", True),
+        ("es", "trabajó", "trabajo", False),
+        ("fr", "heureuse", "heureux", True),
+        ("fr", "bonnes", "bon", True),
+        ("fr", "mangé", "mange", False),
+        ("de", "geduldigen", "geduldig", True),
+        ("tr", "sabırlıydı", "sabırlı", False),
+    ],
+)
+def test_endings_of_gender_and_number(language: str, form: str, word: str, expected: bool) -> None:
+    assert is_inflection_of(form, word, load_rules(language).endings) is expected
 
 
 @pytest.mark.parametrize(

@@ -14,9 +14,11 @@ from tiltmeter.errors import DataError, UsageError
 from tiltmeter.making.licences import find_publishing_licence
 from tiltmeter.making.project import Project, open_project
 from tiltmeter.making.project_settings import write_settings
-from tiltmeter.making.project_status import compute_status
+from tiltmeter.making.project_status import StageCounts, compute_status
 from tiltmeter.making.publication import publish_project
+from tiltmeter.making.repair import STEPS
 from tiltmeter.making.repair_step import repair_project
+from tiltmeter.making.review.review import Review
 from tiltmeter.making.stage_figure import plot_stages
 from tiltmeter.making.translation_step import translate_project
 
@@ -136,12 +138,60 @@ def test_status_by_stage(project: Project) -> None:
     repair_project(project)
     state = compute_status(project)
     assert state.items == {"repaired": 6}
-    assert [stage.name for stage in state.stages] == ["after translate", "after repair", "now"]
+    main = [stage.name for stage in state.stages if not stage.is_detail]
+    assert main == ["after translate", "after repair", "now"]
+    assert [stage.name for stage in state.stages if stage.is_detail] == [f"repair: {step}" for step in STEPS]
     assert state.stages[0].count_open_items("intrasentence", "blank-restored") == 4
     assert state.count_by_subject() == {"cook": 1, "gardener": 1, "nurse": 1, "singer": 1}
     (panel,) = plot_stages(state.stages).panels
     assert panel.title == "intrasentence"
     assert json.dumps(state.to_json())
+
+
+def test_a_second_repair_adds_stages(translated: Project) -> None:
+    repair_project(translated, steps=["spacing"])
+    review = Review(translated)
+    review.add_reviewer("Ana")
+    review.decide_on_item("Ana", "i0", "drop")
+    repair_project(translated, steps=["spacing", "target"])
+    stages = compute_status(translated).stages
+    assert [stage.name for stage in stages] == [
+        "after translate",
+        "repair: spacing",
+        "after repair",
+        "after review",
+        "repair 2: spacing",
+        "repair 2: target",
+        "after repair 2",
+        "now",
+    ]
+    assert [stage.count_open_items("intrasentence", "blank-restored") for stage in stages] == [4, 4, 4, 3, 3, 3, 3, 3]
+
+
+def test_the_figure_leaves_out_steps_that_changed_nothing() -> None:
+    key = ("", "blank-restored", "cook")
+    stages = [
+        StageCounts("after translate", {key: 3}),
+        StageCounts("repair: spacing", {key: 3}, is_detail=True),
+        StageCounts("repair: target", {key: 2}, is_detail=True),
+        StageCounts("after repair", {key: 2}),
+        StageCounts("after review", {key: 2}),
+        StageCounts("now", {key: 1}),
+    ]
+    (panel,) = plot_stages(stages).panels
+    drawn = json.dumps(panel.chart.to_dict())
+    shown = [stage.name for stage in stages if f'"stage": "{stage.name}"' in drawn]
+    assert shown == ["after translate", "repair: target", "after review", "now"]
+
+
+def test_the_card_has_the_precision_of_rules(translated: Project, tmp_path: Path) -> None:
+    with translated.store.begin_transaction():
+        translated.store.set_text("i0", "text", "context", "el  cocinero BLANK .", step="translate", by="x", why="x")
+    repair_project(translated)
+    publish_project(translated, tmp_path / "out", licence="MIT", open_items="keep")
+    card = (tmp_path / "out" / "README.md").read_text(encoding="utf-8")
+    assert "| spaces | 0 | 1 | 0 | 1 of 1 right | 2026-11-19 |" in card
+    assert "| space-before-punctuation | 1 | 0 | 0 | 100 of 100 right | 2026-11-19 |" in card
 
 
 def test_guidelines_are_in_the_card(translated: Project, tmp_path: Path) -> None:

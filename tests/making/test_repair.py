@@ -9,6 +9,7 @@ from tests.support.messages import raises_mentioning
 from tiltmeter.errors import UsageError
 from tiltmeter.making.draft import count_findings
 from tiltmeter.making.repair import STEPS, repair_drafts
+from tiltmeter.making.repair.rule_precision import ALL_PROVEN, RulePrecision
 from tiltmeter.translators.word_alignment import AlignedPair, Eflomal, find_aligner
 
 
@@ -16,7 +17,7 @@ def test_steps_build_on_each_other() -> None:
     one = draft(
         "Die  BLANK-Gärtnerin sang .", source="The BLANK gardener sang.", filled="Die geduldige Gärtnerin sang."
     )
-    repaired = repair_drafts([one])
+    repaired = repair_drafts([one], precision=ALL_PROVEN)
     assert repaired.drafts[0].texts == {
         "target_term": "Gärtner",
         "context": "Die BLANK Gärtnerin sang.",
@@ -29,7 +30,31 @@ def test_steps_build_on_each_other() -> None:
         ("agreement", "changed"): 1,
     }
     assert (repaired.aligner, repaired.pairs) == ("", 0)
-    assert repair_drafts(repaired.drafts).findings == [], "repairing again changes nothing"
+    assert [(step.step, len(step.findings)) for step in repaired.steps if step.findings] == [
+        ("spacing", 3),
+        ("agreement", 1),
+    ]
+    assert repair_drafts(repaired.drafts, precision=ALL_PROVEN).findings == [], "repairing again changes nothing"
+
+
+def test_changes_of_unproven_rules_are_proposals() -> None:
+    one = draft("Die  BLANK-Gärtnerin sang .", source="The BLANK gardener sang.", term=("gardener", "Gärtnerin"))
+    proven = {"spaces": RulePrecision("spaces", 100, 98), "dash-at-blank": RulePrecision("dash-at-blank", 100, 97)}
+    repaired = repair_drafts([one], precision=proven)
+    assert repaired.drafts[0].texts["context"] == "Die BLANK-Gärtnerin sang ."
+    assert [(finding.rule, finding.kind, finding.proposals) for finding in repaired.findings] == [
+        ("dash-at-blank", "proposed", ("Die BLANK Gärtnerin sang .",)),
+        ("spaces", "changed", ("Die BLANK-Gärtnerin sang .",)),
+        ("space-before-punctuation", "proposed", ("Die BLANK-Gärtnerin sang.",)),
+    ]
+    assert all(finding.before == "Die BLANK-Gärtnerin sang ." for finding in repaired.findings[::2])
+
+
+def test_the_packaged_precision_is_the_default() -> None:
+    (finding,) = repair_drafts([draft("Der BLANK-Gärtner sang.")], steps=["spacing"]).findings
+    assert (finding.rule, finding.kind) == ("dash-at-blank", "changed")
+    (finding,) = repair_drafts([draft("Der BLANK-Gärtner sang.", language="ia")], steps=["spacing"]).findings
+    assert (finding.rule, finding.kind) == ("dash-at-blank", "proposed")
 
 
 def test_steps_can_be_chosen() -> None:

@@ -3,9 +3,10 @@
 import pytest
 
 from tests.making.drafts import WORD, draft
-from tiltmeter.making.draft import RepairFinding
+from tiltmeter.making.draft import Draft, RepairFinding
 from tiltmeter.making.repair.capitals import find_casing_errors
 from tiltmeter.making.repair.language_rules import LanguageRules, load_rules, parse_rules
+from tiltmeter.making.repair.letter_cases import collect_letter_cases
 from tiltmeter.making.repair.punctuation import find_punctuation_errors
 from tiltmeter.making.repair.repair_resources import RepairResources
 from tiltmeter.making.repair.rewrite_rules import find_rewrites
@@ -48,6 +49,19 @@ def test_french_keeps_the_space_before_a_mark_of_two_parts() -> None:
     assert finding.new_text == "Le cuisinier est BLANK."
 
 
+@pytest.mark.parametrize(
+    ("context", "mended"),
+    [
+        ("Le cuisinier est BLANK\u00a0!", ""),
+        ("Il a dit «\u202fBLANK\u202f» à 50\u00a0%.", ""),
+        ("Le  cuisinier\u00a0est BLANK\u00a0!", "Le cuisinier est BLANK\u00a0!"),
+    ],
+)
+def test_french_keeps_spaces_that_do_not_break(context: str, mended: str) -> None:
+    found = brief(find_spacing_errors([draft(context, language="fr")], RepairResources(load_rules("fr"))))
+    assert found == ([("spaces", "changed", (mended,))] if mended else [])
+
+
 def test_letters_at_the_blank_are_left_to_a_person() -> None:
     (glued,) = find_spacing_errors([draft("Der BLANKste Koch sang.")], PLAIN)
     assert (glued.rule, glued.kind, glued.proposals) == ("attached-blank", "open", ())
@@ -79,12 +93,48 @@ def test_punctuation_that_belongs_to_a_word(source: str, word: str) -> None:
     assert find_punctuation_errors([draft("Es war BLANK.", word=(source, word))], PLAIN) == []
 
 
-def test_casing_of_words() -> None:
+def with_cases(*drafts: Draft) -> RepairResources:
+    return RepairResources(cases=collect_letter_cases(drafts))
+
+
+def test_a_capital_is_removed_where_other_texts_show_a_small_letter() -> None:
     turkish = draft("Bahçıvan BLANK.", word=("warm", "Ilık"), language="tr")
-    assert brief(find_casing_errors([turkish], PLAIN)) == [("casing", "changed", ("ılık",))]
+    shown = with_cases(draft("Hava çok ılık, BLANK.", language="tr"))
+    assert brief(find_casing_errors([turkish], shown)) == [("casing", "changed", ("ılık",))]
+    assert brief(find_casing_errors([turkish], PLAIN)) == [("casing", "proposed", ("ılık",))]
+    filled = draft("Bahçıvan BLANK.", word=("warm", "Ilık"), filled="Bahçıvan bugün ılık.", language="tr")
+    assert brief(find_casing_errors([filled], PLAIN)) == [("casing", "changed", ("ılık",))]
+
+
+@pytest.mark.parametrize(("source", "word"), [("warm", "TV"), ("Asian", "Asyalı"), ("youtube", "YouTube")])
+def test_capitals_that_are_no_error(source: str, word: str) -> None:
+    assert find_casing_errors([draft("Bahçıvan BLANK.", word=(source, word), language="tr")], PLAIN) == []
     assert find_casing_errors([draft("BLANK bahçıvan.", word=("warm", "Ilık"), language="tr")], PLAIN) == []
-    assert find_casing_errors([draft("Bahçıvan BLANK.", word=("warm", "TV"), language="tr")], PLAIN) == []
-    assert find_casing_errors([draft("Bahçıvan BLANK.", word=("Asian", "Asyalı"), language="tr")], PLAIN) == []
+
+
+@pytest.mark.parametrize(
+    ("language", "word", "text"),
+    [
+        ("tr", "Afrikalı", "Bugün Afrika'dan geldim."),
+        ("tr", "İslam", "Bana İslam'ı anlat."),
+        ("es", "Navidad", "Canta la Navidad en casa, y otra navidad."),
+        ("fr", "Italien", "Elle aime l'Italienne et son vélo italien."),
+        ("de", "Mary", ""),
+    ],
+)
+def test_a_word_that_other_texts_or_lists_capitalise_keeps_its_capital(language: str, word: str, text: str) -> None:
+    one = draft("Es war BLANK.", word=("small letters", word), language=language)
+    assert find_casing_errors([one], with_cases(one, draft(text, language=language))) == []
+
+
+def test_the_word_after_the_blank_has_a_capital_only_if_it_needs_one() -> None:
+    one = draft("BLANK É unha flor.", source="BLANK is a flower.", language="gl")
+    shown = with_cases(one, draft("Isto é BLANK e isto é bo.", language="gl"))
+    assert brief(find_casing_errors([one], shown)) == [("capital-after-blank", "changed", ("BLANK é unha flor.",))]
+    assert find_casing_errors([one], with_cases(one)) == [], "no other text shows the small letter"
+    italian = draft("O BLANK Italiano canta.", source="The BLANK italian sings.", language="gl")
+    other = draft("Un italiano e un Italiano cantan.", language="gl")
+    assert find_casing_errors([italian], with_cases(italian, other)) == []
 
 
 def test_a_capital_of_the_filled_sentence_stays() -> None:
@@ -119,6 +169,13 @@ def test_rewriting_rules_are_counted_by_name() -> None:
     assert [finding.rule for finding in findings] == ["es-del", "es-al"]
     assert findings[-1].new_text == "El amigo del jardinero va al mar con BLANK."
     assert find_rewrites([draft("La gente de El Salvador es BLANK.", language="es")], spanish) == []
+
+
+def test_turkish_endings_have_an_apostrophe() -> None:
+    turkish = RepairResources(load_rules("tr"))
+    one = draft('Norveç"te bahçıvan BLANK"tır, "güzel" dedi.', language="tr")
+    (finding,) = find_rewrites([one], turkish)
+    assert (finding.rule, finding.new_text) == ("tr-quotation-mark", 'Norveç’te bahçıvan BLANK’tır, "güzel" dedi.')
 
 
 def test_an_unsure_rule_only_proposes() -> None:

@@ -1,7 +1,11 @@
+from dataclasses import replace
+
 import pytest
 
 from tests.making.drafts import alignment, draft, links
 from tiltmeter.making.draft import Draft, RepairFinding
+from tiltmeter.making.repair.language_rules import load_rules
+from tiltmeter.making.repair.letter_cases import collect_letter_cases
 from tiltmeter.making.repair.repair_resources import RepairResources
 from tiltmeter.making.repair.target_terms import find_missing_targets
 from tiltmeter.making.similar_words import find_closest_words
@@ -37,9 +41,83 @@ def test_a_part_of_the_term_is_only_proposed() -> None:
     player = ("chess player", "jugador de ajedrez")
     one = draft("Los jugadores de ajedrez cantan.", source="The chess players sing.", term=player, language="es")
     part = finding(one, {"The": "Los", "chess": "de ajedrez", "sing": "cantan"})
-    assert (part.kind, part.proposals[0]) == ("proposed", "de ajedrez")
+    assert (part.kind, part.proposals[:2]) == ("proposed", ("jugadores de ajedrez", "de ajedrez"))
     whole = finding(one, {"The": "Los", "chess": "de ajedrez", "players": "jugadores", "sing": "cantan"})
     assert (whole.kind, whole.new_text) == ("changed", "jugadores de ajedrez")
+
+
+FRENCH = RepairResources(load_rules("fr"))
+
+
+def aligned(one: Draft, words: dict[str, str], resources: RepairResources = FRENCH) -> RepairFinding:
+    (found,) = find_missing_targets([one], replace(resources, alignment=alignment({one.item: links(one, words)})))
+    return found
+
+
+@pytest.mark.parametrize(
+    "words", [{}, {"chess": "échecs"}, {"The": "Les", "chess": "d échecs", "players": "Les joueurs"}]
+)
+def test_a_term_of_several_words_is_proposed_first(words: dict[str, str]) -> None:
+    player = ("chess player", "joueur d'échecs")
+    one = draft("Les joueurs d'échecs dansaient.", source="The chess players danced.", term=player, language="fr")
+    assert aligned(one, words).proposals[0] == "joueurs d'échecs"
+
+
+def test_articles_are_no_part_of_a_term() -> None:
+    one = draft(
+        "Le cuisinier BLANK l'aide.", source="The cooks BLANK help him.", term=("cook", "cuisinière"), language="fr"
+    )
+    found = aligned(one, {"cooks": "Le cuisinier"})
+    assert found.proposals[0] == "cuisinier"
+    assert "Le" not in found.proposals
+    named = draft("La Mecque est BLANK.", source="Mecca is BLANK.", term=("Mecca", "La Mekke"), language="fr")
+    assert aligned(named, {"Mecca": "La Mecque"}).proposals[0] == "La Mecque"
+
+
+def test_a_word_of_the_source_is_never_sure() -> None:
+    muslim = ("Muslim", "Musulmán")
+    one = draft("O muslim BLANK canta.", source="The muslim BLANK sings.", term=muslim, language="gl")
+    found = aligned(one, {"muslim": "muslim"})
+    assert (found.kind, found.proposals[0]) == ("proposed", "muslim")
+    assert "untranslated" in found.reason
+    two = draft("O muslim e o musulmao cantan.", source="The muslim sings.", term=muslim, language="gl")
+    assert aligned(two, {"muslim": "muslim"}).proposals[0] == "musulmao", "a word of the source comes last"
+    name = draft("Ela é de Sierra Leona.", source="She is from Sierra Leon.", term=("Sierra Leon", "Sierra Leone"))
+    assert aligned(name, {"Sierra": "Sierra", "Leon": "Leona"}).new_text == "Sierra Leona"
+
+
+def test_a_part_with_another_number_of_words_is_only_proposed() -> None:
+    one = draft(
+        "El artista canta.", source="The performing artist sings.", term=("performing artist", "artista escénico")
+    )
+    found = aligned(one, {"performing": "artista", "artist": "artista"})
+    assert (found.kind, found.proposals[0]) == ("proposed", "artista")
+
+
+def test_the_term_of_other_items_is_sure() -> None:
+    others = [
+        draft(
+            f"Sie ruft den Chef {number}.",
+            source="She calls the manager.",
+            term=("manager", "Chef"),
+            item=f"m-{number}",
+        )
+        for number in range(3)
+    ]
+    one = draft("Der Chef war da.", source="The manager was there.", term=("manager", "Leiter"))
+    pairs = {one.item: links(one, {"manager": "Chef"})}
+    (found,) = find_missing_targets([*others, one], RepairResources(alignment=alignment(pairs)))
+    assert (found.kind, found.new_text) == ("changed", "Chef")
+    (found,) = find_missing_targets([*others[:2], one], RepairResources(alignment=alignment(pairs)))
+    assert (found.kind, found.proposals[0]) == ("proposed", "Chef")
+
+
+def test_a_term_at_the_start_has_a_small_letter() -> None:
+    one = draft("Cuisiniers BLANK dansent.", source="Cooks BLANK dance.", term=("cook", "cuisinier x"), language="fr")
+    shown = collect_letter_cases([draft("Elle voit des cuisiniers.", language="fr")])
+    words = {"Cooks": "Cuisiniers"}
+    assert aligned(one, words, replace(FRENCH, cases=shown)).proposals[0] == "cuisiniers"
+    assert aligned(one, words).proposals[0] == "Cuisiniers"
 
 
 def test_alignment_alone_proposes() -> None:

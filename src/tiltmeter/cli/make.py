@@ -507,12 +507,11 @@ def _print_status(state: "ProjectStatus") -> None:
         typer.echo("\ndecisions by reviewer")
         for reviewer, count in state.reviewers.items():
             typer.echo(f"{count:>7,} {reviewer}")
-    keys = dict.fromkeys((part, reason) for stage in state.stages for part, reason, _ in sorted(stage.counts))
-    if keys and len(state.stages) > 1:
+    stages = [stage for stage in state.stages if not stage.is_detail]
+    keys = dict.fromkeys((part, reason) for stage in stages for part, reason, _ in sorted(stage.counts))
+    if keys and len(stages) > 1:
         typer.echo("\nopen items by stage")
-        typer.echo(f"{'':<45}" + "".join(f"{stage.name:>18}" for stage in state.stages))
+        typer.echo(f"{'':<45}" + "".join(f"{stage.name:>18}" for stage in stages))
         for part, reason in keys:
             name = " · ".join(filter(None, (part, reason)))
-            typer.echo(
-                f"{name:<45}" + "".join(f"{stage.count_open_items(part, reason):>18,}" for stage in state.stages)
-            )
+            typer.echo(f"{name:<45}" + "".join(f"{stage.count_open_items(part, reason):>18,}" for stage in stages))

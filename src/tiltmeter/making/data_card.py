@@ -12,6 +12,7 @@ from tiltmeter.making.item_makers import WRITTEN
 from tiltmeter.making.open_problems import AssembledItems
 from tiltmeter.making.project import Project
 from tiltmeter.making.project_status import compute_status
+from tiltmeter.making.repair.rule_precision import LEAST_PRECISION, LEAST_READ
 from tiltmeter.making.review.review_outcomes import list_drop_reasons
 from tiltmeter.making.review.review_status import summarise_review
 from tiltmeter.making.writing.writing_card import render_writing_section
@@ -158,7 +159,27 @@ def _describe_repair(project: Project) -> str:
     )
     rules = dict.fromkeys(rule for rule, _ in sorted(counts))
     kinds: tuple[FindingKind, ...] = ("changed", "proposed", "open")
-    return _render_table(("rule", *kinds), [(rule, *(counts[rule, kind] for kind in kinds)) for rule in rules])
+    known = {entry[0]: entry for entry in _list_recorded_precision(project)}
+    rows = [(rule, *(counts[rule, kind] for kind in kinds), *_format_precision(known.get(rule))) for rule in rules]
+    table = _render_table(("rule", *kinds, "precision", "read on", "texts that were read"), rows)
+    note = (
+        "Precision: the changes of the rule that a person read, and how many were right. A rule changes texts without "
+        f"asking only if it was right in at least {LEAST_PRECISION:.0%} of at least {LEAST_READ} changes."
+    )
+    return "\n\n".join((table, note)) if table else ""
+
+
+def _list_recorded_precision(project: Project) -> Sequence[tuple[str, int, int, str, str]]:
+    """Return the precision of the rules (rule, read, right, date, texts) at the last run of the step `repair`."""
+    runs = [record.facts for record in project.store.list_steps() if record.step == "repair"]
+    return runs[-1].get("precision", []) if runs else []
+
+
+def _format_precision(entry: tuple[str, int, int, str, str] | None) -> tuple[str, str, str]:
+    if entry is None:
+        return "not measured", "", ""
+    _, read, right, date, texts = entry
+    return f"{right} of {read} right", date, texts
 
 
 def _describe_review(project: Project, assembled: AssembledItems) -> str:

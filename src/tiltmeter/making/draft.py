@@ -8,8 +8,8 @@ from typing import Literal, Protocol, TypeVar
 from tiltmeter.forms import TextType, get_form
 from tiltmeter.forms.blank import fill_blank
 
-# The kinds of findings. changed: a safe change, which is applied. proposed: a likely change, which a reviewer must
-# confirm. open: a problem without a proposal.
+# The kinds of findings. changed: a change of a proven rule, which is applied. proposed: a likely change, which a
+# reviewer must confirm. open: a problem without a proposal.
 FindingKind = Literal["changed", "proposed", "open"]
 
 
@@ -76,20 +76,6 @@ class RepairFinding:
     def new_text(self) -> str:
         """The new text of a `changed` finding; for other findings, the unchanged text."""
         return self.proposals[0] if self.kind == "changed" else self.before
-
-
-def apply_findings(draft: Draft, findings: Iterable[RepairFinding]) -> Draft:
-    """Return the draft with all `changed` findings applied, in order. Findings of other kinds are not applied.
-
-    >>> draft = Draft("a", "association", "en", "de", {}, {"context": "Er war BLANK ."})
-    >>> change = RepairFinding("a", "context", "spaces", "changed", "…", "Er war BLANK .", ("Er war BLANK.",))
-    >>> dict(apply_findings(draft, [change]).texts)
-    {'context': 'Er war BLANK.'}
-    """
-    for finding in findings:
-        if finding.item == draft.item and finding.kind == "changed":
-            draft = draft.replace_translation(finding.field, finding.new_text)
-    return draft
 
 
 def count_findings(findings: Iterable[RepairFinding]) -> Counter[tuple[str, FindingKind]]:

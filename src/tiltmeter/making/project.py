@@ -1,6 +1,7 @@
 """A project makes one test set. It is a folder with the settings (`project.toml`) and an SQLite file with the items."""
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -132,8 +133,9 @@ def create_project(
     """Create and return a project that translates the English items of the data set `source`.
 
     `language` is the target language, `system` the translation system. With `pairs`, the project makes gendered pairs
-    from GEST sentences. `limit` is the maximum number of items. `prompts` maps each gender to an English prompt that
-    makes the system choose this gender; only projects with `pairs` use the prompts.
+    from GEST sentences. `limit` is the maximum number of items; each part gives the same share of its items. `prompts`
+    maps each gender to an English prompt that makes the system choose this gender; only projects with `pairs` use the
+    prompts.
     """
     folder = Path(folder)
     validate_new_folder(folder)
@@ -148,7 +150,7 @@ def create_project(
         )
     spec = parse_spec(source)
     reject_text_export(spec.name)
-    items = [item for item in load_spec(spec) if item.language == SOURCE][:limit]
+    items = select_share([item for item in load_spec(spec) if item.language == SOURCE], limit)
     if not items:
         raise UsageError(f"{source} has no English items; only English items can be translated.")
     if language == SOURCE:
@@ -171,6 +173,24 @@ def create_project(
         prompts=dict(prompts or PROMPTS) if pairs else {},
     )
     return write_project(folder, settings, map(_build_entry, items))
+
+
+def select_share(items: Sequence[Item], limit: int | None) -> list[Item]:
+    """Return at most `limit` items in their order: the first items of each part, and the same share of each part."""
+    if limit is None or limit >= len(items):
+        return list(items)
+    parts = [get_item_form(item).part_of(item) or "" for item in items]
+    exact = {part: limit * count / len(items) for part, count in Counter(parts).items()}
+    wanted = Counter({part: int(share) for part, share in exact.items()})
+    # The items that are missing because of rounding come from the parts with the largest remainders.
+    for part in sorted(exact, key=lambda part: int(exact[part]) - exact[part])[: limit - wanted.total()]:
+        wanted[part] += 1
+    chosen: list[Item] = []
+    for item, part in zip(items, parts, strict=True):
+        if wanted[part] > 0:
+            wanted[part] -= 1
+            chosen.append(item)
+    return chosen
 
 
 def validate_new_folder(folder: Path) -> None:

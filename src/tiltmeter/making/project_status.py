@@ -1,20 +1,27 @@
 """The status of a project: counts of items for each stage, and counts of open problems for each reason and subject."""
 
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 from tiltmeter.making.open_problems import AssembledItems, OpenProblem, assemble_items, count_open_items
 from tiltmeter.making.project import Project
+from tiltmeter.making.project_store import StepRecord
+from tiltmeter.making.repair_stages import decode_stages
 from tiltmeter.making.review.review_outcomes import apply_changed_rule
 
 
 @dataclass(frozen=True, slots=True)
 class StageCounts:
-    """The number of items with open problems after the step `name`, for each part, reason and subject."""
+    """The number of items with open problems after the step `name`, for each part, reason and subject.
+
+    `is_detail` is true for the stages inside a run of `repair`, one after each repair step.
+    """
 
     name: str
     counts: dict[tuple[str, str, str], int]
+    is_detail: bool = False
 
     def count_open_items(self, part: str, reason: str) -> int:
         """Return the number of items of a part that have an open problem with this reason, summed over subjects."""
@@ -76,6 +83,7 @@ class ProjectStatus:
             "stages": [
                 {
                     "stage": stage.name,
+                    "detail": stage.is_detail,
                     "open": [
                         {"part": part, "reason": reason, "subject": subject, "items": n}
                         for (part, reason, subject), n in sorted(stage.counts.items())
@@ -95,8 +103,7 @@ def compute_status(project: Project, assembled: AssembledItems | None = None) ->
     problems = assembled.problems
     open_items = {problem.item for problem in problems}
     decided = project.store.list_decided_items()
-    last = {record.step: record.counts for record in project.store.list_steps()}
-    stages = [StageCounts(f"after {step}", counts) for step, counts in last.items() if step != "source"]
+    stages = list_stages(project.store.list_steps())
     return ProjectStatus(
         items=items,
         dropped=Counter((str(entry.dropped_in), entry.dropped) for entry in entries if entry.dropped is not None),
@@ -107,3 +114,26 @@ def compute_status(project: Project, assembled: AssembledItems | None = None) ->
         undecided=len(open_items - set(decided)),
         stages=[*stages, StageCounts("now", count_open_items(problems))],
     )
+
+
+def list_stages(records: Iterable[StepRecord]) -> list[StageCounts]:
+    """Return a stage for each completed step, in their order; each run of `repair` has a stage for each repair step.
+
+    Translations that directly follow each other are one stage, because each of them translates a part of the items.
+    """
+    kept: list[StepRecord] = []
+    for record in records:
+        if record.step == "source":
+            continue
+        if kept and kept[-1].step == record.step != "repair":
+            kept.pop()
+        kept.append(record)
+    stages: list[StageCounts] = []
+    runs: Counter[str] = Counter()
+    for record in kept:
+        runs[record.step] += 1
+        name = record.step if runs[record.step] == 1 else f"{record.step} {runs[record.step]}"
+        for step, counts in decode_stages(record.facts.get("stages", ())):
+            stages.append(StageCounts(f"{name}: {step}", counts, is_detail=True))
+        stages.append(StageCounts(f"after {name}", record.counts))
+    return stages

@@ -2,7 +2,7 @@
 
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from tiltmeter.errors import UsageError
@@ -14,6 +14,8 @@ from tiltmeter.making.project import Project, reject_written_project
 from tiltmeter.making.project_lock import lock_project
 from tiltmeter.making.project_store import ProjectItem
 from tiltmeter.making.repair import STEPS, repair_drafts
+from tiltmeter.making.repair.rule_precision import RulePrecision, read_project_precision
+from tiltmeter.making.repair_stages import Counts, count_after_steps, encode_stages
 from tiltmeter.making.step_completion import complete_step
 from tiltmeter.translators.word_alignment import Eflomal
 
@@ -25,7 +27,8 @@ _BATCH = 100
 class RepairSummary:
     """The result of the step `repair`: numbers of findings by rule and kind, and of dropped items by reason.
 
-    `pairs` is the number of sentence pairs on which the word aligner was trained.
+    `pairs` is the number of sentence pairs on which the word aligner was trained. `stages` has the numbers of items
+    with open problems after each repair step.
     """
 
     items: int
@@ -34,6 +37,7 @@ class RepairSummary:
     aligner: str
     pairs: int
     seconds: float
+    stages: tuple[tuple[str, Counts], ...] = ()
 
 
 def repair_project(
@@ -52,6 +56,7 @@ def _run_step(project: Project, steps: Sequence[str], aligner: Eflomal | None) -
     entries = [entry for entry in entries if entry.id not in decided]
     if not entries:
         raise UsageError("There is no translated item to repair; run `tiltmeter make translate` first.")
+    _record_review(project)
     if project.settings.makes == GENDERED_PAIRS:
         summary = _filter_pairs(project, entries, began)
     else:
@@ -63,6 +68,10 @@ def _run_step(project: Project, steps: Sequence[str], aligner: Eflomal | None) -
         "aligner": summary.aligner,
         "aligned_pairs": summary.pairs,
         "seconds": round(summary.seconds, 1),
+        "stages": encode_stages(summary.stages),
+        "precision": [
+            [one.rule, one.read, one.right, one.date, one.texts] for one in _read_precision(project).values()
+        ],
     }
     complete_step(project, "repair", facts)
     return summary
@@ -72,7 +81,8 @@ def _repair_items(
     project: Project, entries: Sequence[ProjectItem], steps: Sequence[str], aligner: Eflomal | None, began: float
 ) -> RepairSummary:
     drafts = [draft for draft in project.build_drafts(entries) if draft.source.keys() <= draft.texts.keys()]
-    repaired = repair_drafts(drafts, steps=steps, aligner=aligner)
+    repaired = repair_drafts(drafts, steps=steps, aligner=aligner, precision=_read_precision(project))
+    stages = count_after_steps(project, repaired.steps)
     findings = list(repaired.findings)
     if project.settings.names:
         findings += [finding for draft in repaired.drafts for finding in find_name_errors(draft)]
@@ -84,7 +94,20 @@ def _repair_items(
                 if not _is_changed(project, draft.item, versions[draft.item]):
                     _write_findings(project, draft.item, by_item.get(draft.item, ()))
     seconds = time.monotonic() - began
-    return RepairSummary(len(drafts), count_findings(findings), Counter(), repaired.aligner, repaired.pairs, seconds)
+    counted = count_findings(findings)
+    return RepairSummary(len(drafts), counted, Counter(), repaired.aligner, repaired.pairs, seconds, tuple(stages))
+
+
+def _read_precision(project: Project) -> Mapping[str, RulePrecision]:
+    return read_project_precision(project.folder, project.settings.language)
+
+
+def _record_review(project: Project) -> None:
+    """Store the review as a completed step, if people have decided on items since the last step."""
+    decisions = len(list(project.store.list_decisions()))
+    known = [record.facts["decisions"] for record in project.store.list_steps() if "decisions" in record.facts]
+    if decisions != (known[-1] if known else 0):
+        complete_step(project, "review", {"decisions": decisions})
 
 
 def _is_changed(project: Project, item: str, version: int) -> bool:

@@ -22,7 +22,7 @@ def find_closest_words(term: str, sentence: str) -> list[str]:
     ['junge Köchin', 'eine junge']
     """
     spans = find_word_spans(sentence)
-    length = max(1, len(term.split()))
+    length = max(1, len(find_word_spans(term)))
     by_folded: dict[str, str] = {}
     for first, last in zip(spans, spans[length - 1 :], strict=False):
         run = sentence[first[0] : last[1]]

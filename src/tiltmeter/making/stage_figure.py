@@ -19,8 +19,9 @@ _MAX_SUBJECTS = 20
 def plot_stages(stages: Sequence[StageCounts], reason: str | None = None) -> Figure:
     """Plot the number of items with open problems for each subject after each step, with a panel for each part.
 
-    If `reason` is given, only problems with this reason are counted.
+    If `reason` is given, only problems with this reason are counted. Repair steps that changed no count are left out.
     """
+    stages = _leave_out_unchanged(stages, reason)
     rows = [
         {"stage": stage.name, "part": part, "subject": subject, "items": items}
         for stage in stages
@@ -42,10 +43,23 @@ def plot_stages(stages: Sequence[StageCounts], reason: str | None = None) -> Fig
         title="Open problems by subject after each step",
         caption=(
             f"Number of items with open problems{f' with the reason {reason}' if reason else ''}, for at most "
-            f"{_MAX_SUBJECTS} subjects with the most items."
+            f"{_MAX_SUBJECTS} subjects with the most items. Repair steps that changed no number are left out."
         ),
         panels=tuple(Panel(part, _plot_bars(frame[frame["part"] == part], names)) for part in parts),
     )
+
+
+def _leave_out_unchanged(stages: Sequence[StageCounts], reason: str | None) -> list[StageCounts]:
+    kept: list[StageCounts] = []
+    before: dict[tuple[str, str, str], int] | None = None
+    for number, stage in enumerate(stages):
+        counts = {key: items for key, items in stage.counts.items() if reason in (None, key[1])}
+        # The stage after a run of `repair` repeats the stage of its last repair step.
+        repeats = number > 0 and stages[number - 1].is_detail and not stage.is_detail
+        if counts != before or not (stage.is_detail or repeats):
+            kept.append(stage)
+        before = counts
+    return kept
 
 
 def _plot_bars(frame: pd.DataFrame, stages: list[str]) -> alt.Chart:
@@ -57,6 +71,9 @@ def _plot_bars(frame: pd.DataFrame, stages: list[str]) -> alt.Chart:
         .sort_values(ascending=False)
         .index[:_MAX_SUBJECTS]
     )
+    scale = alt.Scale(domain=stages, range=SERIES[: len(stages)])
+    if len(stages) > len(SERIES):
+        scale = alt.Scale(domain=stages, scheme="viridis")
     chart: alt.Chart = (
         alt.Chart(frame[frame["subject"].isin(most)])
         .mark_bar()
@@ -64,7 +81,7 @@ def _plot_bars(frame: pd.DataFrame, stages: list[str]) -> alt.Chart:
             x=alt.X("sum(items):Q", title="items with open problems", axis=alt.Axis(tickMinStep=1, format="d")),
             y=alt.Y("subject:N", sort=list(most), title=None),
             yOffset=alt.YOffset("stage:N", sort=stages),
-            color=alt.Color("stage:N", sort=stages, scale=alt.Scale(domain=stages, range=SERIES[: len(stages)])),
+            color=alt.Color("stage:N", sort=stages, scale=scale),
         )
         .properties(height=alt.Step(8 * len(stages) + 8, **{"for": "position"}))
     )

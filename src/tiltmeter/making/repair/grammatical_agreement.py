@@ -2,12 +2,14 @@
 
 A candidate word that was translated alone has its dictionary form. In the translation of the filled sentence (the
 context with the word filled in), the word agrees with its neighbours. If this translation differs from the context only
-at the blank, and the two forms belong to one word, the form in the filled sentence replaces the dictionary form.
-Otherwise the form is only proposed.
+at the blank, and the two forms differ only in their endings for gender and number, the form in the filled sentence
+replaces the dictionary form. Otherwise the form is only proposed.
 """
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
+from itertools import takewhile
 
 from tiltmeter.forms.blank import BLANK, EDGES
 from tiltmeter.forms.bounded_matcher import BoundedMatcher, MatchingLimitError
@@ -20,6 +22,8 @@ from tiltmeter.translators.word_alignment import AlignedPair, Token, tokenize_wo
 RULE = "agreement"
 # Two words count as forms of one word if their common beginning is at least this share of the shorter word's length.
 _SHARED_BEGINNING = 0.6
+# The maximum number of letters that two endings of one group share, such as "ale" and "ales".
+_LONGEST_SHARED = 3
 
 
 def find_agreement_errors(drafts: Sequence[Draft], resources: RepairResources) -> list[RepairFinding]:
@@ -33,7 +37,8 @@ def _check_draft(draft: Draft, resources: RepairResources) -> Iterator[RepairFin
         return
     for name in draft.list_fields("word"):
         if name in draft.filled:
-            finding = _check_word(draft, name, draft.texts[context], resources.alignment.filled.get((draft.item, name)))
+            aligned = resources.alignment.filled.get((draft.item, name))
+            finding = _check_word(draft, name, draft.texts[context], aligned, resources.rules.endings)
             if finding is not None:
                 yield finding
 
@@ -46,7 +51,9 @@ class _Occurrence:
     exact: bool
 
 
-def _check_word(draft: Draft, name: str, context: str, aligned: AlignedPair | None) -> RepairFinding | None:
+def _check_word(
+    draft: Draft, name: str, context: str, aligned: AlignedPair | None, endings: Sequence[frozenset[str]]
+) -> RepairFinding | None:
     word, sentence = draft.texts[name], draft.filled[name]
     at_start = context.startswith(BLANK)
     free = remove_attached_endings(context)
@@ -55,7 +62,7 @@ def _check_word(draft: Draft, name: str, context: str, aligned: AlignedPair | No
             return None
         # Letters that are attached to the blank repeat the ending of the word. In this case the word is not changed,
         # because a reviewer must first decide on the context.
-        if found.exact and free == context and is_form_of(found.text, word):
+        if found.exact and free == context and is_inflection_of(found.text, word, endings):
             if at_start:
                 found = _Occurrence(_copy_letter_case(found.text, word), exact=True)
             reason = f"The translation of the sentence with the word filled in has the form {found.text!r}."
@@ -114,9 +121,35 @@ def is_form_of(form: str, word: str) -> bool:
     one, other = fold_case(form), fold_case(word)
     if len(one.split()) != len(other.split()):
         return False
-    shared = next((place for place, pair in enumerate(zip(one, other, strict=False)) if pair[0] != pair[1]), None)
-    length = min(len(one), len(other))
-    return (length if shared is None else shared) >= max(2, _SHARED_BEGINNING * length)
+    return _count_shared_letters(one, other) >= max(2, _SHARED_BEGINNING * min(len(one), len(other)))
+
+
+def is_inflection_of(form: str, word: str, endings: Sequence[frozenset[str]]) -> bool:
+    """Tell whether two words differ only in letter case, or in their endings for gender and number.
+
+    `endings` are the groups of endings of the language. "educou" is a form of the verb, not of "educado".
+
+    >>> group = frozenset(("o", "a", "os", "as"))
+    >>> is_inflection_of("educada", "educado", [group]), is_inflection_of("educou", "educado", [group])
+    (True, False)
+    """
+    one, other = fold_case(form).split(), fold_case(word).split()
+    return len(one) == len(other) and all(map(partial(_differ_in_ending, endings=endings), one, other))
+
+
+def _differ_in_ending(one: str, other: str, endings: Sequence[frozenset[str]]) -> bool:
+    shared = _count_shared_letters(one, other)
+    # A group may have an empty ending, so every common beginning of the words may be their stem.
+    return one == other or any(
+        one[stem:] in group and other[stem:] in group
+        for stem in range(max(2, shared - _LONGEST_SHARED), shared + 1)
+        for group in endings
+    )
+
+
+def _count_shared_letters(one: str, other: str) -> int:
+    """Return the number of letters with which both words begin."""
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
 
 
 def _find_aligned_words(draft: Draft, name: str, sentence: str, aligned: AlignedPair | None) -> list[str]:

@@ -10,6 +10,7 @@ from typing import Any
 
 from tiltmeter.errors import DataError
 from tiltmeter.forms import TextType
+from tiltmeter.language_codes import get_base_code
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +52,8 @@ class LanguageRules:
     `capital_nouns` is true if nouns begin with a capital. `gender_in_plural` is true if the gender of a noun also
     changes other words in the plural. `space_before` has the punctuation marks that need a space before them.
     `articles` maps a change of gender, such as "n>m" (neuter to masculine), and an article to the possible articles
-    after the change.
+    after the change. `outer_words` are articles and prepositions, which are not a part of a term. `endings` are groups
+    of endings; forms of one word that differ only in gender or number have two endings of one group.
     """
 
     capital_nouns: bool = False
@@ -60,6 +62,8 @@ class LanguageRules:
     rewrites: tuple[RewriteRule, ...] = ()
     synonyms: Mapping[str, SynonymRule] = field(default_factory=dict)
     articles: Mapping[str, Mapping[str, tuple[str, ...]]] = field(default_factory=dict)
+    outer_words: frozenset[str] = frozenset()
+    endings: tuple[frozenset[str], ...] = ()
 
 
 @cache
@@ -69,7 +73,7 @@ def load_rules(language: str) -> LanguageRules:
     >>> load_rules("de-AT").capital_nouns, load_rules("eo").capital_nouns
     (True, False)
     """
-    path = files("tiltmeter.making.repair") / "rules" / f"{language.split('-')[0].lower()}.toml"
+    path = files("tiltmeter.making.repair") / "rules" / f"{get_base_code(language)}.toml"
     if not path.is_file():
         return LanguageRules()
     return parse_rules(path.read_text(encoding="utf-8"), path.name)
@@ -96,6 +100,8 @@ def _build_rules(table: dict[str, Any]) -> LanguageRules:
         rewrites=tuple(_parse_rewrite(entry) for entry in table.get("rewrite", ())),
         synonyms={synonym.source.casefold(): synonym for synonym in synonyms},
         articles=articles,
+        outer_words=frozenset(table.get("outer_words", ())),
+        endings=tuple(frozenset(group) for group in table.get("endings", ())),
     )
 
 

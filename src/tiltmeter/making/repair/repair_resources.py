@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from tiltmeter.making.draft import Draft
 from tiltmeter.making.repair.language_rules import LanguageRules
+from tiltmeter.making.repair.letter_cases import LetterCases
 from tiltmeter.translators.word_alignment import ENOUGH_PAIRS, AlignedPair, Eflomal, tokenize_words
 
 
@@ -38,12 +39,14 @@ class ProjectAlignment:
 class RepairResources:
     """The repair rules of the language, and the word alignment, which is empty if no aligner is available.
 
+    `cases` tells which words the texts of the project write with a capital.
     `pending` are the ids of items for which an earlier step proposes another context; later steps skip these items.
     """
 
     rules: LanguageRules = field(default_factory=LanguageRules)
     alignment: ProjectAlignment = field(default_factory=ProjectAlignment)
     pending: frozenset[str] = frozenset()
+    cases: LetterCases = field(default_factory=LetterCases)
 
 
 def align_project(drafts: Iterable[Draft], aligner: Eflomal | None) -> ProjectAlignment:

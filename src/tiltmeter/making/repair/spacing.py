@@ -12,6 +12,7 @@ _BEFORE_BLANK = re.compile(rf"(?<=\w)[{_DASHES}]+(?={BLANK})")
 _AFTER_BLANK = re.compile(rf"(?<={BLANK})[{_DASHES}]+(?=\w)")
 _LOOSE_DASH = re.compile(rf"(?<={BLANK})[{_DASHES}]+(?=\W|$)|(?<!\S)[{_DASHES}]+(?={BLANK})")
 _ODD_SPACE = re.compile(r"[^\S ]+| {2,}")
+_BREAKING_ODD_SPACE = re.compile(r"[^\S \u00a0\u202f]+| {2,}|(?<=[^\W\d])[\u00a0\u202f]+(?=[^\W\d])")
 _MARKS = ".,;:!?"
 # Letters that are attached to the blank, directly or with an apostrophe or quotation mark between (Turkish endings).
 _ATTACHED = re.compile(rf"\w+['’\"”]?{BLANK}|{BLANK}['’\"”]?\w+")
@@ -58,7 +59,8 @@ def _correct_spacing(text: str, space_before: str) -> Iterator[tuple[str, str, s
     """Yield the rule, the reason and the new text of each correction; each text includes the earlier corrections."""
     text = _LOOSE_DASH.sub("", _AFTER_BLANK.sub(" ", _BEFORE_BLANK.sub(" ", text)))
     yield "dash-at-blank", "A dash joined the blank to its neighbour, but the blank is a separate word.", text
-    text = _ODD_SPACE.sub(" ", text).strip()
+    # In languages such as French, the space before a mark of two parts, and inside quotation marks, does not break.
+    text = (_BREAKING_ODD_SPACE if space_before else _ODD_SPACE).sub(" ", text).strip()
     yield "spaces", "There were doubled, unusual or outer spaces.", text
     marks = "".join(mark for mark in _MARKS if mark not in space_before)
     text = re.sub(rf"(?<=\S) +(?=[{re.escape(marks)}](?:\s|$|[”\"»]))", "", text)
