@@ -114,16 +114,6 @@ def test_decisions_come_back(translated: Project, tmp_path: Path, file_format: F
     assert again.texts == 0
 
 
-def test_a_comment_in_several_rows_is_stored_once(translated: Project, tmp_path: Path, file_format: FileFormat) -> None:
-    path = tmp_path / f"review.{file_format}"
-    fields = [row.field for row in build_export_rows(translated, everything=True) if row.item == "i2"]
-    dropped: Edit = lambda row: replace(row, decision="drop", comment="not a stereotype here")  # noqa: E731
-    filled_in(translated, path, file_format, {("i2", field): dropped for field in fields})
-    import_project(translated, path, format=file_format, reviewer="Ana")
-    assert len(fields) > 1
-    assert translated.store.get_item("i2").dropped == "not a stereotype here"
-
-
 def test_conflicts_are_named(translated: Project, tmp_path: Path, file_format: FileFormat) -> None:
     path = tmp_path / f"review.{file_format}"
     edits: dict[tuple[str, str], Edit] = {

@@ -148,13 +148,14 @@ def test_status_by_stage(project: Project) -> None:
     assert json.dumps(state.to_json())
 
 
-def test_a_second_repair_adds_stages(translated: Project) -> None:
-    repair_project(translated, steps=["spacing"])
-    review = Review(translated)
+def test_a_second_repair_adds_stages(project: Project) -> None:
+    translate_project(project, BreakingEngine(way="dropped"))
+    repair_project(project, steps=["spacing"])
+    review = Review(project)
     review.add_reviewer("Ana")
     review.decide_on_item("Ana", "i0", "drop")
-    repair_project(translated, steps=["spacing", "target"])
-    stages = compute_status(translated).stages
+    repair_project(project, steps=["spacing", "target"])
+    stages = compute_status(project).stages
     assert [stage.name for stage in stages] == [
         "after translate",
         "repair: spacing",
