@@ -20,13 +20,15 @@ def count_after_steps(project: Project, steps: Sequence[StepResult]) -> list[tup
     """
     entries = {entry.id: entry for entry in project.store.list_items() if entry.stage != "source"}
     texts = dict(project.store.list_texts("text"))
+    repaired = {draft.item for step in steps[:1] for draft in step.drafts}
+    # The earlier findings of the step `repair` about these items are replaced.
     findings = [
         stored.finding
         for stored in project.store.list_findings(None, ("proposed", "open"))
-        if stored.closed_by is None and stored.finding.item in entries
+        if stored.closed_by is None
+        and stored.finding.item in entries
+        and not (stored.step == "repair" and stored.finding.item in repaired)
     ]
-    repaired = {draft.item for step in steps[:1] for draft in step.drafts}
-    findings = [finding for finding in findings if finding.item not in repaired]
     stages: list[tuple[str, Counts]] = []
     for step in steps:
         if step.findings or not stages:
