@@ -1,5 +1,6 @@
 """`tiltmeter gender detect`: print the grammatical gender of the speaker of each sentence in a file."""
 
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,6 +14,9 @@ from tiltmeter.printable_text import format_json
 from tiltmeter.text_files import read_bytes
 
 SOURCES = ("rules", "stanza", "conllu")
+# Names of files, and of columns in the first line, that show that a file is a table.
+_TABLES = {".csv", ".tsv", ".xlsx", ".xls", ".ods", ".parquet"}
+_COLUMNS = {"from", "to", "source", "target", "sentence", "translation", "text", "id", "stereotype", "male", "female"}
 
 
 def gender(
@@ -73,11 +77,32 @@ def detect_genders(file: str, language: str | None, gender_from: str) -> Iterato
         from tiltmeter.gender.stanza import StanzaGenderFinder
 
         finder = StanzaGenderFinder(language)
-        for text in _read_lines(file):
+        for text in _read_sentences(file):
             yield text, finder.find_speaker_gender(text)
         return
-    for text in _read_lines(file):
+    for text in _read_sentences(file):
         yield text, find_speaker_gender(text, language, explain=True)
+
+
+def _read_sentences(file: str) -> Iterator[str]:
+    """Yield the lines of a file with one sentence per line; raise a UsageError for a table or JSON lines."""
+    for number, line in enumerate(_read_lines(file), start=1):
+        if number == 1 and (kind := _find_other_format(file, line)):
+            raise UsageError(
+                f"{_get_display_name(file)} is {kind}, not a text file with one sentence per line; write the sentences "
+                "to a text file, one in each line. For pairs of translations, use `gender sample --pairs`."
+            )
+        yield line
+
+
+def _find_other_format(file: str, first: str) -> str:
+    """Return the format of a file, judged by its name and first line; an empty text if it has plain sentences."""
+    if Path(file).suffix.lower() in _TABLES:
+        return "a table"
+    if first.lstrip().startswith(("{", "[{")):
+        return "JSON"
+    cells = [cell.strip().strip('"').casefold() for cell in re.split(r"[,;\t]", first.lstrip("\ufeff"))]
+    return "a table" if len(cells) > 1 and _COLUMNS.issuperset(cells) else ""
 
 
 def _read_lines(file: str) -> Iterator[str]:

@@ -54,7 +54,8 @@ def _describe_origin(project: Project) -> str:
             note = (
                 f" `translations.csv` has their translations into `{project.settings.language}`, which show a gender."
             )
-        return f". The items were written by people for this set.{note}"
+        how = "edited by people" if project.settings.facts.files else "written by people for this set"
+        return f". The items were {how}.{note}"
     return (
         f" from `{project.settings.source}`. The items keep the ids of their English sources, so that languages can be "
         "compared item by item."
@@ -110,14 +111,16 @@ def _format_cell(value: object) -> str:
 
 def _describe_source(project: Project, facts: Mapping[str, Any]) -> str:
     settings = project.settings
+    files = [f"- File: `{name}`, SHA-256 `{digest}`" for name, digest in settings.facts.files.items()]
     if settings.system == WRITTEN:
-        return f"- Licence of this edition: **{facts['licence']}**."
+        origin = ["- The first version of items was made from a table of stereotypes by templates."] if files else []
+        return "\n".join([f"- Licence of this edition: **{facts['licence']}**.", *origin, *files])
     lines = [
         f"- Licence of this edition: **{facts['licence']}**. "
         f"Licence of the source: {settings.facts.licence or 'not stated'}.",
         f"- Source: `{settings.source}`, language `{settings.source_language}`.",
         f"- Cite: {settings.facts.citation}" if settings.facts.citation else "",
-        *(f"- File: `{name}`, SHA-256 `{digest}`" for name, digest in settings.facts.files.items()),
+        *files,
     ]
     return "\n".join(filter(None, lines))
 
