@@ -120,6 +120,7 @@ def _data(folder: Path) -> None:
     (folder / "translations.txt").write_text("\n".join(_SLOVAK), encoding="utf-8")
     (folder / "family.txt").write_text("my\nfamily\nchildren\nmother\nfather\n", encoding="utf-8")
     _stereoset_json(folder / "dev.json")
+    _csv(folder / "stereotypes.csv", [("identity", "attribute"), ("Norweger", "pünktlich"), ("Belgier", "spontan")])
     _csv(folder / "ana.csv", [("about", "sentence", "translation"), ("4", "I tidied the room.", "Upratala som izbu.")])
     sentences = tiltmeter.datasets.load("mt-geneval", language="de")
     rows = ((f"{item.context} {item.source}".strip(), f"{item.context} {item.correct}".strip()) for item in sentences)
