@@ -95,7 +95,7 @@ def test_in_reviews(workspace: Path) -> None:
         checked = shows(post(ana, "check", item="i0", **edited, **{"why:target-not-in-context": EVIL}), LONG)
         needed = {name: EVIL for name in ("why:target-not-in-context", "why:attached-blank") if name in checked}
         values = {"item": "i0", "shown": html.unescape(hidden(page, "shown")), "verdict": "keep", "comment": LONG}
-        shows(post(ana, "decide", **values, **edited, **needed), "Your decision on i0 is stored: edited.")
+        shows(post(ana, "decide", **values, **edited, **needed), "Your decision is stored: edited.")
         shows(ana.get(f"/review/item?{project}&item=i0"), LONG, EVIL)
         shows(ana.get(f"/review/history?{project}"), LONG)
         # A question and its answer.
@@ -106,7 +106,7 @@ def test_in_reviews(workspace: Path) -> None:
         # A conflict, also one in which others were faster.
         page = shows(post(eva, "next"), LONG)
         values = {"item": item_of(page), "shown": hidden(page, "shown"), "comment": EVIL}
-        shows(post(eva, "decide", verdict="drop", **values), "Your decision on i0 is stored: dropped.")
+        shows(post(eva, "decide", verdict="drop", **values), "Your decision is stored: dropped.")
         shows(ida.get(f"/review/conflicts?{project}"), EVIL)
         shown = shows(post(ida, "conflict"), LONG, f"Ana {EVIL}")
         assert item_of(shown) == "i0"

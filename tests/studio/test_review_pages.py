@@ -54,12 +54,12 @@ def test_two_reviewers_agreement_adjudication_publication(workspace: Path) -> No
         # Ana edits, drops, accepts.
         answer = decide(ana, first, **{"text:context": BETTER, "text:target_term": "cocinero"})
         assert answer.status_code == 200, answer.text
-        assert "Your decision on i0 is stored: edited." in answer.text
+        assert "Your decision is stored: edited." in answer.text
         answer = decide(ana, answer.text, "drop", comment="not one")
-        assert "Your decision on i1 is stored: dropped." in answer.text
+        assert "Your decision is stored: dropped." in answer.text
         assert "2 decided, 1 remaining" in answer.text
         answer = decide(ana, answer.text)
-        assert "Your decision on i2 is stored: accepted." in answer.text
+        assert "Your decision is stored: accepted." in answer.text
         assert "reviewed all your items" in answer.text
         # Eva's pages are the same to the letter.
         assert [following(eva), *(eva.get(path).text for path in blind)] == before
@@ -76,9 +76,9 @@ def test_two_reviewers_agreement_adjudication_publication(workspace: Path) -> No
         # Adjudication: take one, write another.
         page = conflict(ida)
         assert "<del>era</del><ins>fue</ins>" in page
-        assert "2 items in conflict" in page
+        assert "Items in conflict: 2" in page
         answer = settle(ida, page, take="Ana")
-        assert "i0 is settled." in answer.text
+        assert "conflict is settled." in answer.text
         texts = {"text:context": "el jardinero fue muy BLANK hoy number1."}
         answer = settle(ida, answer.text, verdict="edit", **texts)
         assert "no conflicts" in answer.text
@@ -122,7 +122,7 @@ def test_conflicts_of_the_user_are_for_other_adjudicators(workspace: Path) -> No
         assert "<h2" in page
         settings = read_settings(workspace / "project")
         write_settings(workspace / "project", replace(settings, settle_own_conflicts=True))
-        assert "i0 is settled." in settle(eva, conflict(eva), take="Eva").text
+        assert "conflict is settled." in settle(eva, conflict(eva), take="Eva").text
 
 
 def test_undo_previous_and_history(workspace: Path) -> None:
@@ -138,7 +138,7 @@ def test_undo_previous_and_history(workspace: Path) -> None:
         # Decide anew on an earlier item; the queue goes on.
         assert item_of(decide(ana, before, "drop").text) == "i2"
         undone = htmx(ana, f"/review/undo?{P}")
-        assert_mentions(undone.text, "i1 (dropped)", "withdrawn")
+        assert_mentions(undone.text, "(dropped)", "number1", "withdrawn")
         assert item_of(undone.text) == "i1"
         listed = ana.get(f"/review/history?{P}").text
         assert "i0" in listed
@@ -160,7 +160,7 @@ def test_a_warning_needs_a_reason_and_changes_are_shown(workspace: Path) -> None
         assert refused.status_code == 400
         assert "target-not-in-context" in refused.text
         stored = decide(ana, page, **odd, **{"why:target-not-in-context": "as spoken"})
-        assert "Your decision on i0 is stored: edited." in stored.text
+        assert "Your decision is stored: edited." in stored.text
         again = ana.get(f"/review/item?{P}&item=i0").text
         assert 'value="as spoken"' in again
         assert "la persona era muy BLANK hoy." in again
@@ -172,9 +172,13 @@ def test_texts_have_names_and_languages(workspace: Path) -> None:
         assert re.findall("<h3>(.*?)</h3>", page) == [
             *("target term", "context"),
             *("stereotype", "anti-stereotype", "unrelated"),
+            "Filled sentences",
         ]
+        assert '<dt>unrelated</dt><dd lang="es" dir="auto">el cocinero era muy <mark' in page
         assert page.count('<p class="language">English</p>') == page.count('<p class="language">Spanish</p>') == 5
         assert 'aria-label="unrelated, Spanish"' in page
+        checked = htmx(ana, f"/review/check?{P}", {"item": "i0", "text:candidates[2].word": "sereno"}).text
+        assert '<mark class="blank">sereno</mark> hoy' in checked
         empty = htmx(ana, f"/review/check?{P}", {"item": "i0", "text:candidates[2].word": " "}).text
         assert_mentions(empty, "unrelated", "i0", "empty")
         htmx(ana, f"/review/ask?{P}", {"item": "i0", "question": "A dialect?"})
@@ -202,7 +206,7 @@ def test_questions_and_answers(workspace: Path) -> None:
         assert "A dialect?" in listed
         assert htmx(ida, f"/review/answer?{P}", {"number": "x", "answer": "No."}).status_code == 400
         answered = htmx(ida, f"/review/answer?{P}", {"number": hidden(listed, "number"), "answer": "No."})
-        assert "answer about i0" in answered.text
+        assert "answer is stored" in answered.text
         assert "No." in ana.get(f"/review/item?{P}&item=i0").text
 
 

@@ -100,11 +100,11 @@ def test_the_second_of_two_adjudicators_sees_the_new_decision(workspace: Path) -
     with people(studio_on(workspace), "Ana", "Eva", "Ida", "Ute") as (ana, eva, ida, ute):
         in_conflict(ana, eva)
         one, other = conflict(ida), conflict(ute)
-        assert "i0 is settled." in settle(ida, one, take="Ana").text
+        assert "conflict is settled." in settle(ida, one, take="Ana").text
         written = {"text:context": BETTER, "comment": "mine", "code": "odd-code", "why": "so"}
         late = settle(ute, other, verdict="edit", **written)
         assert late.status_code == 200
-        assert_mentions(late.text, "not stored", "decisions on i0", "<bdi>Ida</bdi> (adjudicator): drop")
+        assert_mentions(late.text, "not stored", "decisions on this item", "<bdi>Ida</bdi> (adjudicator): drop")
         field = re.search('<textarea[^>]*name="text:context"[^>]*>([^<]*)<', late.text)
         assert field is not None
         assert field[1].strip() == BETTER
@@ -114,7 +114,7 @@ def test_the_second_of_two_adjudicators_sees_the_new_decision(workspace: Path) -
         with open_project(workspace / "project") as project:
             assert [one.reviewer for one in project.store.list_decisions("i0") if one.adjudicates] == ["Ida"]
         # It can be settled again after the new decisions were shown.
-        assert "i0 is settled." in settle(ute, late.text, verdict="edit", **{"text:context": BETTER}).text
+        assert "conflict is settled." in settle(ute, late.text, verdict="edit", **{"text:context": BETTER}).text
 
 
 def test_a_decision_that_was_withdrawn_meanwhile_is_not_used(workspace: Path) -> None:
@@ -157,7 +157,7 @@ def test_reviewers_do_not_wait_for_slow_requests(
             answer = threads.submit(lambda: decide(ana, following(ana)).text).result(timeout=PATIENCE)
         finally:
             go_on.set()
-        assert "Your decision on i0 is stored: accepted." in answer
+        assert "Your decision is stored: accepted." in answer
         assert under_way.result().status_code in (200, 400)
 
 

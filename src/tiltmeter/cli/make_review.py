@@ -194,7 +194,8 @@ def _print_item(item: "ReviewItem | None", *, as_json: bool) -> None:
         return
     typer.echo(" · ".join(filter(None, (item.item, item.part, item.subject))))
     for field, source in item.source.items():
-        typer.echo(f"\n{field}\n  {source}\n  {item.texts[field]}")
+        role = f" ({item.names[field]})" if field in item.names else ""
+        typer.echo(f"\n{field}{role}\n  {source}\n  {item.texts[field]}")
     numbers: dict[str, int] = {}
     for problem in item.problems:
         typer.echo(

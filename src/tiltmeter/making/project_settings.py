@@ -56,6 +56,7 @@ class ProjectSettings:
     reviewers_per_item: int = 1
     agreeing: int = 1
     settle_own_conflicts: bool = False
+    interface: str = "en"
 
     @property
     def fixed_settings(self) -> dict[str, str]:
@@ -87,6 +88,7 @@ _COMMENTS = {
         "May a reviewer settle a conflict about an item on which the same person has decided? If true, the data card "
         "lists how often this happened."
     ),
+    "interface": "The language of the studio's pages for reviewers; texts that are missing in it are shown in English.",
 }
 
 
@@ -132,6 +134,7 @@ def read_settings(folder: Path) -> ProjectSettings:
         reviewers_per_item=table.read_integer("reviewers_per_item", 1, least=1),
         agreeing=table.read_integer("agreeing", 1, least=1),
         settle_own_conflicts=table.read_bool("settle_own_conflicts", default=False),
+        interface=table.read_text("interface", "en"),
     )
     if settings.review not in REVIEWS:
         raise table.build_error("review", " or ".join(f'"{name}"' for name in REVIEWS))

@@ -8,6 +8,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from tiltmeter.errors import UsageError
 from tiltmeter.reports.page_templates import load_template
+from tiltmeter.studio.interface_texts import ENGLISH, load_texts
 from tiltmeter.studio.sessions import Session
 
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ def render_fragment(
         pages=studio.pages,
         share=studio.config.share,
         path=request.url.path,
-        **values,
+        **{"t": load_texts(ENGLISH), **values},
     )
     return HTMLResponse(html, status)
 

@@ -1,5 +1,6 @@
 """The page on which a reviewer decides on one item; decisions of other reviewers are not shown (blind review)."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from tiltmeter.datasets.validation_findings import list_error_codes, list_warning_codes
@@ -8,12 +9,13 @@ from tiltmeter.making.review.review_marks import (
     MarkedPiece,
     NumberedProposal,
     mark_changes,
+    mark_filled_sentences,
     mark_texts,
     number_proposals,
 )
 from tiltmeter.making.review.review_rule import ReviewDecision
 from tiltmeter.making.review.review_tables import ReviewQuestion
-from tiltmeter.making.review.review_views import ReviewItem
+from tiltmeter.making.review.review_views import ReviewItem, ReviewProblem
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +24,7 @@ class ReviewText:
 
     `source` and `translation` are split into pieces, some of which are marked; `text` is the translation without marks.
     `now` is the text in the form: the reviewer's own text, or the translation. `proposals` are texts that can replace
-    the translation, each with the changed pieces.
+    the translation, each with the changed pieces. `reasons` are the problems of this text.
     """
 
     field: str
@@ -32,16 +34,16 @@ class ReviewText:
     text: str
     now: str
     proposals: list[tuple[NumberedProposal, list[MarkedPiece]]]
+    reasons: "list[ReviewReason]"
 
 
 @dataclass(frozen=True, slots=True)
 class ReviewReason:
-    """A problem that is a reason to review the item; `about` is the name of the text that has the problem."""
+    """A problem that is a reason to review the item."""
 
     code: str
     sentence: str
     meaning: str
-    about: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,18 +59,21 @@ class NeededReason:
 class ReviewPage:
     """An item as the review page shows it, and the progress of the reviewer.
 
+    `reasons` are the problems that are not about one text. `filled` has the context with each candidate word filled in.
     `shown` is a digest of the texts, and `decided` the reviewer's current decision on these texts. `known` is the
     number of the reviewer's decisions on the item, including withdrawn decisions. `done` is the number of items that
     the reviewer has decided on, and `left` the number of items that remain.
     """
 
     item: str
+    title: str
     part: str
     subject: str
     shown: str
     known: int
     texts: list[ReviewText]
     reasons: list[ReviewReason]
+    filled: list[tuple[str, list[MarkedPiece]]]
     needed: list[NeededReason]
     questions: tuple[ReviewQuestion, ...]
     decided: ReviewDecision | None
@@ -90,19 +95,11 @@ def build_review_page(review: Review, reviewer: str, view: ReviewItem) -> Review
             view.texts[field],
             now[field],
             [(one, mark_changes(view.texts[field], one.text)) for one in proposals if one.field == field],
+            [_build_reason(problem) for problem in view.problems if problem.field == field],
         )
         for field in view.source
     ]
-    meanings = {**list_error_codes(), **list_warning_codes()}
-    reasons = [
-        ReviewReason(
-            problem.reason,
-            _to_sentence(problem.message),
-            meanings.get(problem.reason, ""),
-            view.field_name(problem.field),
-        )
-        for problem in view.problems
-    ]
+    reasons = [_build_reason(problem) for problem in view.problems if problem.field not in view.source]
     given = dict(own.accepted) if own else {}
     is_complete = all(now.get(field, "").strip() for field in view.source)
     needed = [
@@ -113,18 +110,30 @@ def build_review_page(review: Review, reviewer: str, view: ReviewItem) -> Review
     done, left = review.count_progress(reviewer)
     return ReviewPage(
         item=view.item,
+        title=view.title,
         part=view.part,
         subject=view.subject,
         shown=view.shown,
         known=len(review.list_own_decisions(reviewer, view.item)),
         texts=rows,
         reasons=reasons,
+        filled=list_filled_sentences(view, now),
         needed=needed,
         questions=view.questions,
         decided=own,
         done=done,
         left=left,
     )
+
+
+def list_filled_sentences(view: ReviewItem, texts: Mapping[str, str]) -> list[tuple[str, list[MarkedPiece]]]:
+    """Return the role of each candidate word, and the context with this word filled in."""
+    return [(view.field_name(field), pieces) for field, pieces in mark_filled_sentences(texts).items()]
+
+
+def _build_reason(problem: ReviewProblem) -> ReviewReason:
+    meanings = {**list_error_codes(), **list_warning_codes()}
+    return ReviewReason(problem.reason, _to_sentence(problem.message), meanings.get(problem.reason, ""))
 
 
 def _to_sentence(message: str) -> str:

@@ -36,7 +36,7 @@ def test_a_form_that_is_sent_early_waits_for_the_scripts(studio: Served, browser
         page.get_by_role("heading", name="Your tasks").wait_for()
         assert page.url.endswith("?project=project")
         page.get_by_role("link", name="Review items").click()
-        page.get_by_role("heading", name="i0").wait_for()
+        page.get_by_role("heading", name="number0").wait_for()
         # Who types already is not led elsewhere when the scripts come.
         held = Held(page, "**/review.js")
         page.goto(f"{studio.address}/review/item?project=project&item=i0", wait_until="commit")

@@ -62,7 +62,7 @@ def test_tab_reaches_every_control_once_and_leaves_the_page(studio: Served, brow
     with visiting(browser, studio) as page:
         become(page, studio, "Ana")
         page.goto(f"{studio.address}{ITEM}")
-        at_item(page, "i0")
+        at_item(page, "number0")
         page.locator("a.skip").focus()
         walked = []
         while (focused := page.evaluate(FOCUSED)) and len(walked) < 60:
@@ -92,38 +92,38 @@ def test_keys_can_be_disabled(studio: Served, browser: Any) -> None:
     with visiting(browser, studio) as page:
         become(page, studio, "Eva")
         page.goto(f"{studio.address}{ITEM}")
-        at_item(page, "i0")
+        at_item(page, "number0")
         assert page.evaluate(SHORTCUTS) == "1 2 c Enter e d a u p ?"
         # The list of keys, and back to the item.
         page.keyboard.press("?")
         page.get_by_text("use the proposal").wait_for()
         assert not violations(page), "\n".join(violations(page))
         page.keyboard.press("?")
-        at_item(page, "i0")
+        at_item(page, "number0")
         # Off, also on the next page.
         keys = page.get_by_role("checkbox", name="Keys")
         keys.focus()
         page.keyboard.press("Enter")  # of the box, not of the item
         page.keyboard.press("Space")
         page.reload()
-        at_item(page, "i0")
+        at_item(page, "number0")
         assert not keys.is_checked()
         assert page.evaluate(SHORTCUTS) == ""
         assert not page.locator("#item kbd:visible").count()
         for key in ("d", "Enter", "e", "1", "?", "c", "a"):
             page.keyboard.press(key)
-        at_item(page, "i0")
+        at_item(page, "number0")
         assert not page.locator("textarea:visible").count()
         # Keys with Ctrl stay: they are no letters.
         page.get_by_role("button", name="Edit").focus()
         page.keyboard.press("Enter")
         page.keyboard.press("Control+Enter")
-        said(page, "Your decision on i0 is stored: accepted.")
+        said(page, "Your decision is stored: accepted.")
         keys.focus()
         page.keyboard.press("Space")
         page.locator("h2[data-focus]").focus()
         page.keyboard.press("d")
-        said(page, "Your decision on i1 is stored: dropped.")
+        said(page, "Your decision is stored: dropped.")
 
 
 def test_keys_on_other_keyboards(studio: Served, browser: Any) -> None:
@@ -131,7 +131,7 @@ def test_keys_on_other_keyboards(studio: Served, browser: Any) -> None:
     with visiting(browser, studio) as page:
         become(page, studio, "Ida")
         page.goto(f"{studio.address}{ITEM}")
-        at_item(page, "i0")
+        at_item(page, "number0")
         page.evaluate(PRESS, ["ф", "KeyA"])  # Russian
         page.get_by_label("Your question").wait_for()
         page.keyboard.press("Escape")
@@ -146,16 +146,16 @@ def test_keys_on_other_keyboards(studio: Served, browser: Any) -> None:
         page.evaluate(PRESS, ["в", "KeyD"])  # drops, after it has asked, since a text is changed
         page.locator("#message", has_text="Press the button again").wait_for()
         page.evaluate(PRESS, ["в", "KeyD"])
-        said(page, "Your decision on i0 is stored: dropped.")
+        said(page, "Your decision is stored: dropped.")
 
 
 def test_unsent_text_is_kept_and_restored(studio: Served, browser: Any) -> None:
     with visiting(browser, studio) as page:
         become(page, studio, "Noa")
         page.goto(f"{studio.address}{ITEM}")
-        at_item(page, "i0")
+        at_item(page, "number0")
         page.keyboard.press("Enter")
-        at_item(page, "i1")
+        at_item(page, "number1")
         page.keyboard.press("e")
         context(page).fill("la persona era muy BLANK.")
         page.get_by_label("Reason for keeping the item").fill("as spoken")
@@ -169,10 +169,10 @@ def test_unsent_text_is_kept_and_restored(studio: Served, browser: Any) -> None:
         # Away by each of the keys, and back.
         for away in ("p", "u"):
             page.keyboard.press(away)
-            at_item(page, "i0")
+            at_item(page, "number0")
             said(page, "unsent text is kept")
             page.keyboard.press("n" if away == "p" else "Enter")
-            at_item(page, "i1")
+            at_item(page, "number1")
             said(page, "unsent text is restored")
             assert context(page).input_value() == "la persona era muy BLANK."
             page.locator("[data-reason]").wait_for()
@@ -186,17 +186,17 @@ def test_unsent_text_is_kept_and_restored(studio: Served, browser: Any) -> None:
         asked.value.dismiss()
         page.get_by_label("Your question").focus()
         page.keyboard.press("Control+Enter")
-        said(page, "question about i1")
+        said(page, "question is stored")
         # A decision that leaves the texts out says so first.
-        at_item(page, "i2")
+        at_item(page, "number2")
         page.keyboard.press("e")
         context(page).fill("otra cosa BLANK.")
         page.keyboard.press("Escape")
         page.keyboard.press("d")
         page.locator("#message", has_text="discards your changes").wait_for()
-        at_item(page, "i2")
+        at_item(page, "number2")
         page.keyboard.press("d")
-        said(page, "Your decision on i2 is stored: dropped.")
+        said(page, "Your decision is stored: dropped.")
         # What was asked about is shown again with what was typed; sent, nothing is left that closing would lose.
         page.goto(f"{studio.address}/review/project?project=project")
         page.get_by_role("heading", name="Your tasks").wait_for()

@@ -51,7 +51,7 @@ def test_two_reviewers_agreement_adjudication_publication(studio: Served, browse
         open_as(page, studio, "Ana")
         assert violations(page) == []
         follow(page, "Review items")
-        page.get_by_role("heading", name="i0").wait_for()
+        page.get_by_role("heading", name="number0").wait_for()
         assert violations(page) == []
         # A proposal is taken, its change is shown, and taken back.
         page.keyboard.press("1")
@@ -66,17 +66,17 @@ def test_two_reviewers_agreement_adjudication_publication(studio: Served, browse
         page.keyboard.type("due to d and e")
         page.keyboard.press("Escape")
         page.keyboard.press("Enter")
-        said(page, "Your decision on i0 is stored: edited.")
-        page.get_by_role("heading", name="i1").wait_for()
-        assert page.evaluate("document.activeElement.textContent").startswith("i1")
+        said(page, "Your decision is stored: edited.")
+        page.get_by_role("heading", name="number1").wait_for()
+        assert page.evaluate("document.activeElement.textContent").startswith("el jardinero")
         page.keyboard.press("d")
-        said(page, "Your decision on i1 is stored: dropped.")
+        said(page, "Your decision is stored: dropped.")
         page.keyboard.press("u")
-        said(page, "i1 (dropped) is withdrawn")
+        said(page, "(dropped) is withdrawn")
         page.keyboard.press("d")
-        said(page, "Your decision on i1 is stored: dropped.")
+        said(page, "Your decision is stored: dropped.")
         # Right to left, in place.
-        page.get_by_role("heading", name="i2").wait_for()
+        page.get_by_role("heading", name=ARABIC).wait_for()
         page.keyboard.press("e")
         field = page.get_by_role("textbox", name="context, Spanish")
         assert field.evaluate("element => getComputedStyle(element).direction") == "rtl"
@@ -86,11 +86,11 @@ def test_two_reviewers_agreement_adjudication_publication(studio: Served, browse
         page.keyboard.press("a")
         page.keyboard.type("Is this Spanish?")
         page.keyboard.press("Control+Enter")
-        said(page, "question about i2")
+        said(page, "question is stored")
         page.keyboard.press("p")
-        said(page, "already decided on i1")
+        said(page, "already decided on this item")
         page.keyboard.press("n")
-        page.get_by_role("heading", name="i3").wait_for()
+        page.get_by_role("heading", name="number3").wait_for()
         # A warning is kept with a reason only.
         page.keyboard.press("e")
         page.get_by_role("textbox", name="context, Spanish").focus()
@@ -104,7 +104,7 @@ def test_two_reviewers_agreement_adjudication_publication(studio: Served, browse
         assert page.evaluate("document.activeElement.name") == "why:target-not-in-context"
         page.keyboard.type("as spoken")
         page.keyboard.press("Control+Enter")
-        said(page, "Your decision on i3 is stored: edited.")
+        said(page, "Your decision is stored: edited.")
         page.get_by_role("heading", name="reviewed all").wait_for()
 
     with visiting(browser, studio, screen=NARROW, dark=True) as page:
@@ -114,11 +114,11 @@ def test_two_reviewers_agreement_adjudication_publication(studio: Served, browse
         page.keyboard.type("No, Arabic.")
         page.keyboard.press("Tab")
         page.keyboard.press("Enter")
-        said(page, "answer about i2")
+        said(page, "answer is stored")
         page.goto(f"{studio.address}/review/item?project=project")
-        for number in range(4):
-            page.get_by_role("heading", name=f"i{number}").wait_for()
-            if number == 0:
+        for title in ("number0", "number1", ARABIC, "number3"):
+            page.get_by_role("heading", name=title).wait_for()
+            if title == "number0":
                 assert violations(page) == []
             assert page.evaluate("document.documentElement.scrollWidth") <= NARROW["width"]
             if reason := page.locator("[data-reason]").count():
@@ -126,7 +126,7 @@ def test_two_reviewers_agreement_adjudication_publication(studio: Served, browse
                     page.locator("[data-reason]").nth(place).fill("as it is")
             page.locator("h2[data-focus]").focus()
             page.keyboard.press("Enter")
-            said(page, f"Your decision on i{number} is stored: accepted.")
+            said(page, "Your decision is stored: accepted.")
         page.get_by_role("heading", name="reviewed all").wait_for()
 
     with visiting(browser, studio) as page:
@@ -136,12 +136,12 @@ def test_two_reviewers_agreement_adjudication_publication(studio: Served, browse
         page.get_by_text("Cohen").first.wait_for()
         assert violations(page) == []
         page.goto(f"{studio.address}/review/conflicts?project=project")
-        page.get_by_role("heading", name="i0").wait_for()
+        page.get_by_role("heading", name="number0").wait_for()
         page.locator("del", has_text="era").first.wait_for()
         assert violations(page) == []
         page.keyboard.press("1")
-        said(page, "i0 is settled.")
-        page.get_by_role("heading", name="i1").wait_for()
+        said(page, "number0")
+        page.get_by_role("heading", name="number1").wait_for()
         page.keyboard.press("e")
         page.get_by_role("textbox", name="context, another text").focus()
         page.keyboard.press("End")
@@ -152,9 +152,9 @@ def test_two_reviewers_agreement_adjudication_publication(studio: Served, browse
         page.locator("#message", has_text="discards your changes").wait_for()
         page.get_by_role("textbox", name="context, another text").focus()
         page.keyboard.press("Control+Enter")
-        said(page, "i1 is settled.")
+        said(page, "number1")
         page.keyboard.press("d")
-        said(page, "i3 is settled.")
+        said(page, "number3")
         page.get_by_role("heading", name="no conflicts").wait_for()
         follow(page, "Publish")
         page.get_by_label("leave open items out").focus()

@@ -56,10 +56,10 @@ def test_log_in_review_and_log_out(studio: Served, browser: Any) -> None:
         page.keyboard.press("Enter")
         page.get_by_role("link", name="Review items").focus()
         page.keyboard.press("Enter")
-        page.locator("h2:focus", has_text="i0").wait_for()
+        page.locator("h2:focus", has_text="number0").wait_for()
         assert violations(page) == []
         page.keyboard.press("Enter")
-        page.locator("#said", has_text="Your decision on i0 is stored: accepted.").wait_for()
+        page.locator("#said", has_text="Your decision is stored: accepted.").wait_for()
         # The session ends while Zoë writes; she logs in in another tab, and sends the page again.
         page.keyboard.press("c")
         page.keyboard.type("as spoken")
@@ -77,7 +77,7 @@ def test_log_in_review_and_log_out(studio: Served, browser: Any) -> None:
         opened.value.close()
         page.get_by_label("Comment").focus()
         page.keyboard.press("Control+Enter")
-        page.locator("#said", has_text="Your decision on i1 is stored: accepted.").wait_for()
+        page.locator("#said", has_text="number1").wait_for()
         assert page.locator("#message").text_content() == ""
         page.get_by_role("button", name="Log out").focus()
         page.keyboard.press("Enter")

@@ -338,6 +338,10 @@ class Review:
         """Return an item with its texts and problems, but without the decisions and questions of any reviewer."""
         return self._build_view(self._get_reviewable_item(item), "")
 
+    def get_title(self, item: str) -> str:
+        """Return the title of an item, which is one of its texts."""
+        return self.get_view(item).title
+
     def answer_question(self, by: str, number: int, answer: str) -> ReviewQuestion:
         """Store the answer to the question with the id `number`, and return the question.
 

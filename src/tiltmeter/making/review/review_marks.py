@@ -68,6 +68,23 @@ def mark_texts(texts: Mapping[str, str]) -> dict[str, list[MarkedPiece]]:
     return {field: mark_text(text, "" if field == _TERM else term) for field, text in texts.items()}
 
 
+def mark_filled_sentences(texts: Mapping[str, str]) -> dict[str, list[MarkedPiece]]:
+    """Return the context of an item with each candidate word in place of BLANK, by the field of the word.
+
+    >>> sentences = mark_filled_sentences({"context": "He was BLANK.", "candidates[0].word": "calm"})
+    >>> [(piece.text, piece.kind) for piece in sentences["candidates[0].word"]]
+    [('He was ', ''), ('calm', 'blank'), ('.', '')]
+    """
+    before, blank, after = texts.get("context", "").partition(BLANK)
+    if not blank:
+        return {}
+    return {
+        field: [MarkedPiece(before), MarkedPiece(text.strip() or BLANK, "blank"), MarkedPiece(after)]
+        for field, text in texts.items()
+        if field.endswith(".word")
+    }
+
+
 def mark_changes(before: str, after: str) -> list[MarkedPiece]:
     """Compare two versions of a text; return pieces that are unchanged, removed or added.
 

@@ -11,6 +11,10 @@ from tiltmeter.forms.blank import BLANK
 from tiltmeter.making.review.review_rule import ReviewDecision, ReviewState
 from tiltmeter.making.review.review_tables import ReviewQuestion
 
+# Maximum number of characters of an item's title, and the number of words from which a text counts as a sentence.
+LONGEST_TITLE = 120
+_SENTENCE = 3
+
 
 @dataclass(frozen=True, slots=True)
 class ReviewProblem:
@@ -47,6 +51,16 @@ class ReviewItem:
     questions: tuple[ReviewQuestion, ...] = ()
     names: Mapping[str, str] = dataclass_field(default_factory=dict)
 
+    @property
+    def title(self) -> str:
+        """The first text of the item that is a sentence, shortened; the source text if the translation is missing.
+
+        >>> view = ReviewItem("4f1a", "", "", {"target_term": "cook", "context": "He was BLANK."}, {}, (), "")
+        >>> view.title
+        'He was BLANK.'
+        """
+        return choose_title(self.source, self.texts)
+
     def field_name(self, field: str) -> str:
         """Return the display name of a field of the item.
 
@@ -55,6 +69,14 @@ class ReviewItem:
         ('unrelated', 'target term')
         """
         return self.names.get(field, format_field(field))
+
+
+def choose_title(source: Mapping[str, str], texts: Mapping[str, str]) -> str:
+    """Return the title of an item: its first text that is a sentence, shortened; the source if it is not translated."""
+    sentences = (field for field, text in source.items() if len(text.split()) >= _SENTENCE)
+    field = next(sentences, next(iter(source), ""))
+    title = " ".join((texts.get(field, "").strip() or source.get(field, "")).split())
+    return title if len(title) <= LONGEST_TITLE else f"{title[: LONGEST_TITLE - 1].rstrip()}…"
 
 
 def format_field(field: str) -> str:

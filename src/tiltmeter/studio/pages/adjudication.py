@@ -5,6 +5,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any, get_args
 
+from markupsafe import Markup
 from starlette.background import BackgroundTask
 from starlette.requests import Request
 from starlette.responses import FileResponse, Response
@@ -19,7 +20,7 @@ from tiltmeter.making.review.review import Review
 from tiltmeter.making.review.review_marks import MarkedPiece, mark_changes, mark_texts
 from tiltmeter.making.review.review_rule import ReviewDecision, ReviewVerdict
 from tiltmeter.making.review.review_status import summarise_review
-from tiltmeter.making.review.review_views import ConflictChangedError, ReviewConflict
+from tiltmeter.making.review.review_views import ConflictChangedError, ReviewConflict, ReviewItem
 from tiltmeter.studio import responses
 from tiltmeter.studio.pages.permissions import (
     VIA,
@@ -28,7 +29,10 @@ from tiltmeter.studio.pages.permissions import (
     get_project_folder,
     get_project_name,
     get_settings,
+    get_texts,
     get_user_name,
+    quote_title,
+    render_review,
     require_adjudicator,
     require_user_name,
     run_in_project,
@@ -66,6 +70,7 @@ class ConflictPage:
     """
 
     item: str
+    title: str
     subject: str
     seen: str
     decisions: tuple[ReviewDecision, ...]
@@ -86,9 +91,7 @@ def _render_agreement(request: Request) -> Response:
     # that requests of reviewers do not have to wait.
     with open_project(get_project_folder(request)) as project:
         summary = summarise_review(project, progress)
-    return responses.render_page(
-        request, "review_agreement.html.jinja", project=get_project_name(request), summary=summary
-    )
+    return render_review(request, "review_agreement.html.jinja", summary=summary)
 
 
 # The following functions are for conflicts.
@@ -111,7 +114,7 @@ def build_conflict_page(conflict: ReviewConflict, count: int, written: Mapping[s
         )
         for field in view.source
     ]
-    return ConflictPage(view.item, view.subject, conflict.digest, conflict.decisions, texts, count, written)
+    return ConflictPage(view.item, view.title, view.subject, conflict.digest, conflict.decisions, texts, count, written)
 
 
 def _reveal_conflict(
@@ -138,7 +141,7 @@ def _render_conflicts(request: Request) -> Response:
     require_adjudicator(request)
     require_user_name(request)
     get_project_folder(request)
-    return responses.render_page(request, "review_conflicts.html.jinja", project=get_project_name(request))
+    return render_review(request, "review_conflicts.html.jinja")
 
 
 def _render_first_conflict(request: Request) -> Response:
@@ -149,17 +152,16 @@ def _render_first_conflict(request: Request) -> Response:
         review.add_reviewer(name)
         return _reveal_conflict(review, name)
 
-    return _render_conflict(request, run_in_review(request, reveal_first), "")
+    return _render_conflict(request, run_in_review(request, reveal_first), Markup())
 
 
-def _render_conflict(request: Request, page: ConflictPage | None, notice: str) -> Response:
+def _render_conflict(request: Request, page: ConflictPage | None, notice: Markup) -> Response:
     name, settings = require_user_name(request), get_settings(request)
     own = run_in_review(request, lambda review: len(review.list_conflict_items())) if page is None else 0
-    return responses.render_fragment(
+    return render_review(
         request,
         "review_conflict.html.jinja",
         own=own,
-        project=get_project_name(request),
         page=page,
         notice=notice,
         person=name,
@@ -171,10 +173,10 @@ def _store_adjudication(request: Request, values: Mapping[str, str]) -> Response
     require_adjudicator(request)
     name, item = require_user_name(request), values.get("item", "")
     verdict = next((one for one in get_args(ReviewVerdict) if one == values.get("verdict")), None)
-    texts = select_fields(values, "text:")
+    texts, t = select_fields(values, "text:"), get_texts(request)
     accepted = {values["code"].strip(): values.get("why", "")} if values.get("code", "").strip() else {}
 
-    def adjudicate(review: Review) -> tuple[ConflictPage | None, str]:
+    def adjudicate(review: Review) -> tuple[ConflictPage | None, Markup]:
         review.add_reviewer(name)
         try:
             review.settle_conflict(
@@ -189,12 +191,9 @@ def _store_adjudication(request: Request, values: Mapping[str, str]) -> Response
                 via=VIA,
             )
         except ConflictChangedError:
-            notice = (
-                f"Your decision was not stored, because the decisions on {item} have changed. The page now shows the "
-                "new decisions; your text is kept."
-            )
-            return _reveal_conflict(review, name, item, values), notice
-        return _reveal_conflict(review, name), f"The conflict on {item} is settled."
+            return _reveal_conflict(review, name, item, values), t("conflicts.changed")
+        notice = t("conflicts.settled", title=quote_title(review.get_view(item), t))
+        return _reveal_conflict(review, name), notice
 
     page, notice = run_in_review(request, adjudicate)
     return _render_conflict(request, page, notice)
@@ -205,20 +204,22 @@ def _store_adjudication(request: Request, values: Mapping[str, str]) -> Response
 
 def _render_questions(request: Request) -> Response:
     require_adjudicator(request)
-    return _render_question_list(request, "", "review_questions.html.jinja")
+    return _render_question_list(request, Markup(), "review_questions.html.jinja")
 
 
-def _render_question_list(request: Request, notice: str, template: str = "review_question_list.html.jinja") -> Response:
+def _render_question_list(
+    request: Request, notice: Markup, template: str = "review_question_list.html.jinja"
+) -> Response:
     def list_questions(review: Review) -> list[Any]:
         return [(question, review.get_view(question.item)) for question in review.list_unanswered_questions()]
 
-    return responses.render_fragment(
+    return render_review(
         request,
         template,
-        project=get_project_name(request),
         questions=run_in_review(request, list_questions),
         notice=notice,
         language=get_settings(request).source_language,
+        target_language=get_settings(request).language,
         person=get_user_name(request),
     )
 
@@ -227,8 +228,12 @@ def _answer_question(request: Request, values: Mapping[str, str]) -> Response:
     require_adjudicator(request)
     number = parse_whole_number(values.get("number", ""), "The number of a question")
     by = get_user_name(request) or "the owner"
-    question = run_in_review(request, lambda review: review.answer_question(by, number, values.get("answer", "")))
-    return _render_question_list(request, f"The answer about {question.item} is stored.")
+
+    def store_answer(review: Review) -> ReviewItem:
+        return review.get_view(review.answer_question(by, number, values.get("answer", "")).item)
+
+    t, view = get_texts(request), run_in_review(request, store_answer)
+    return _render_question_list(request, t("questions.stored", title=quote_title(view, t)))
 
 
 # The following functions are for publication and download.
@@ -241,10 +246,9 @@ def _render_publish(request: Request) -> Response:
         return find_last_edition(session.project), session.project.settings
 
     last, settings = run_in_project(request, read_project)
-    return responses.render_page(
+    return render_review(
         request,
         "review_publish.html.jinja",
-        project=get_project_name(request),
         last=last,
         settings=settings,
         inherited=settings.facts.licence,
@@ -256,7 +260,7 @@ def _publish_edition(request: Request, values: Mapping[str, str]) -> Response:
     require_adjudicator(request)
     chosen: OpenItems | None = next((one for one in OPEN_ITEMS if one == values.get("open")), None)
     if chosen is None:
-        raise UsageError("Choose what to do with open items.")
+        raise UsageError(get_texts(request)("publish.choose_open"))
     workspace, name = responses.get_studio(request).workspace, get_project_name(request)
     workspace.get_project_folder(name)
     out = workspace.resolve_path(f"{_PUBLISHED}/{name}")
@@ -264,7 +268,7 @@ def _publish_edition(request: Request, values: Mapping[str, str]) -> Response:
     # Publishing takes seconds, so it runs in the thread of the request. Meanwhile, it holds the lock of the project.
     with open_project(get_project_folder(request)) as project:
         edition = publish_project(project, out, open_items=chosen, licence=licence)
-    return responses.render_fragment(
+    return render_review(
         request, "review_published.html.jinja", edition=edition, folder=workspace.get_relative_name(out)
     )
 

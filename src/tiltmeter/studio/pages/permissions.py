@@ -2,8 +2,9 @@
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
+from markupsafe import Markup
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
@@ -12,9 +13,11 @@ from starlette.routing import Route
 from tiltmeter.errors import UsageError
 from tiltmeter.making.project_settings import ProjectSettings
 from tiltmeter.making.review.review import Review
+from tiltmeter.making.review.review_views import ReviewItem
 from tiltmeter.reports.language_names import get_language_name
+from tiltmeter.studio.interface_texts import ENGLISH, InterfaceTexts, load_project_texts, load_texts
 from tiltmeter.studio.project_threads import ProjectSession
-from tiltmeter.studio.responses import get_session, get_studio
+from tiltmeter.studio.responses import get_session, get_studio, render_fragment
 from tiltmeter.studio.reviewer_accounts import find_studio_reviewer
 
 T = TypeVar("T")
@@ -81,6 +84,22 @@ def build_form_route(path: str, answer: Callable[[Request, Mapping[str, str]], R
         return await run_in_threadpool(answer, request, await read_form_values(request))
 
     return Route(path, handle_form, methods=["POST"])
+
+
+def get_texts(request: Request) -> InterfaceTexts:
+    """Return the texts of the interface in the language that the request's project chooses."""
+    return load_project_texts(get_project_folder(request)) if get_project_name(request) else load_texts(ENGLISH)
+
+
+def render_review(request: Request, template: str, **values: Any) -> Response:
+    """Render a page or part of a page about a project, in the language that the project chooses."""
+    texts = get_texts(request)
+    return render_fragment(request, template, project=get_project_name(request), t=texts, **values)
+
+
+def quote_title(view: ReviewItem, texts: InterfaceTexts) -> Markup:
+    """Return the title of an item in quotes, for a notice."""
+    return texts.isolate(f"“{view.title}”")
 
 
 def get_user_name(request: Request) -> str:

@@ -7,6 +7,7 @@ first.
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from markupsafe import Markup
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
@@ -16,8 +17,9 @@ from tiltmeter.making.review.review_views import format_field
 from tiltmeter.studio import responses
 from tiltmeter.studio.pages.permissions import (
     build_form_route,
-    get_project_name,
     get_settings,
+    get_texts,
+    render_review,
     require_user_name,
     run_in_project,
     select_fields,
@@ -49,18 +51,17 @@ def build_rating_page(rating: RatingSession, rater: str) -> RatingPage | None:
 
 
 def _render_rating(request: Request) -> Response:
-    return _render_next_question(request, "", "review_rate.html.jinja")
+    return _render_next_question(request, Markup(), "review_rate.html.jinja")
 
 
-def _render_next_question(request: Request, notice: str, template: str = "review_rating.html.jinja") -> Response:
+def _render_next_question(request: Request, notice: Markup, template: str = "review_rating.html.jinja") -> Response:
     name = require_user_name(request)
     page = run_in_project(
         request, lambda session: session.run_with_rating_session(lambda rating: build_rating_page(rating, name))
     )
-    return responses.render_fragment(
+    return render_review(
         request,
         template,
-        project=get_project_name(request),
         person=name,
         page=page,
         notice=notice,
@@ -81,7 +82,8 @@ def _store_rating(request: Request, values: Mapping[str, str]) -> Response:
             )
         ),
     )
-    return _render_next_question(request, f"Your rating of {unit} is stored: step {step} of the scale {task}.")
+    notice = get_texts(request)("rate.stored", unit=unit, step=step, task=task)
+    return _render_next_question(request, notice)
 
 
 def _undo_rating(request: Request) -> Response:
@@ -89,7 +91,8 @@ def _undo_rating(request: Request) -> Response:
     undone = run_in_project(
         request, lambda session: session.run_with_rating_session(lambda rating: rating.undo_last_rating(name))
     )
-    return _render_next_question(request, f"Your rating of {undone.unit} on the scale {undone.task} is withdrawn.")
+    notice = get_texts(request)("rate.withdrawn", unit=undone.unit, task=undone.task)
+    return _render_next_question(request, notice)
 
 
 ROUTES = [

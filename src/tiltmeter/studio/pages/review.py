@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
+from markupsafe import Markup
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
@@ -15,10 +16,11 @@ from tiltmeter.making.item_makers import WRITTEN
 from tiltmeter.making.project_settings import ProjectSettings, read_settings
 from tiltmeter.making.review.review import Review
 from tiltmeter.making.review.review_marks import mark_changes
-from tiltmeter.making.review.review_rule import ReviewVerdict
+from tiltmeter.making.review.review_rule import ReviewDecision, ReviewVerdict
 from tiltmeter.making.review.review_views import ReviewItem
 from tiltmeter.reports.language_names import get_language_name
 from tiltmeter.studio import responses
+from tiltmeter.studio.interface_texts import InterfaceTexts
 from tiltmeter.studio.pages import StudioPage, adjudication, rating, writing
 from tiltmeter.studio.pages.permissions import (
     VIA,
@@ -28,19 +30,20 @@ from tiltmeter.studio.pages.permissions import (
     get_project_folder,
     get_project_name,
     get_settings,
+    get_texts,
     get_user_name,
+    quote_title,
+    render_review,
     require_user_name,
     run_in_project,
     run_in_review,
     select_fields,
 )
 from tiltmeter.studio.project_threads import ProjectSession
-from tiltmeter.studio.review_page import ReviewPage, build_review_page
+from tiltmeter.studio.review_page import ReviewPage, build_review_page, list_filled_sentences
 
 if TYPE_CHECKING:
     from tiltmeter.studio.app import Studio
-
-_WORDS = {"accept": "accepted", "edit": "edited", "drop": "dropped"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +73,7 @@ def _render_projects(request: Request) -> Response:
         else:
             is_written = settings.system == WRITTEN
             cards.append(ProjectCard(name, settings.title or name, get_language_name(settings.language), is_written))
-    return responses.render_page(request, "review.html.jinja", cards=cards, person=get_user_name(request))
+    return render_review(request, "review.html.jinja", cards=cards, person=get_user_name(request))
 
 
 def _render_review_state(request: Request) -> Response:
@@ -82,7 +85,7 @@ def _render_review_state(request: Request) -> Response:
         items, untranslated = sum(counts.values()), counts.get("source", 0)
         return {"items": items, "untranslated": untranslated, "progress": _count_progress(session, name)}
 
-    return responses.render_fragment(request, "review_state.html.jinja", **run_in_project(request, count_items))
+    return render_review(request, "review_state.html.jinja", **run_in_project(request, count_items))
 
 
 def _count_progress(session: ProjectSession, name: str) -> tuple[int, int] | None:
@@ -107,10 +110,9 @@ def _render_project(request: Request) -> Response:
             "guidelines": session.review.read_guidelines(),
         }
 
-    return responses.render_page(
+    return render_review(
         request,
         "review_project.html.jinja",
-        project=get_project_name(request),
         settings=settings,
         person=name,
         language=get_language_name(settings.language),
@@ -124,10 +126,10 @@ def _choose_reviewer(request: Request, values: Mapping[str, str]) -> Response:
     """Set the name under which the owner of the studio reviews."""
     session = responses.get_session(request)
     if session.role != "owner":
-        raise UsageError("In a shared studio, you review under the name that you logged in with.")
+        raise UsageError(get_texts(request)("project.login_name"))
     name = (values.get("new", "").strip() or values.get("name", "")).strip()
     if not name or len(name) > 100 or not name.isprintable():
-        raise UsageError("Choose a name, or enter a new name of at most 100 characters.")
+        raise UsageError(get_texts(request)("project.choose_name"))
     project = get_project_name(request)
     response = responses.redirect(request, f"/review/project?project={quote(project)}" if project else "/review")
     # The owner gets a new session, so that pages that were opened with another name can no longer send forms.
@@ -139,7 +141,7 @@ def _choose_reviewer(request: Request, values: Mapping[str, str]) -> Response:
 # The following functions are for the review of one item.
 
 # The item that is shown next (None if no item remains), and a notice for the user.
-NextItem = tuple[ReviewItem | None, str]
+NextItem = tuple[ReviewItem | None, Markup]
 
 
 def _render_after_action(
@@ -148,18 +150,16 @@ def _render_after_action(
     """Call `act` with the review of the project and the name of the user; render the item and the notice it returns."""
     name = require_user_name(request)
 
-    def build_page(session: ProjectSession) -> tuple[ReviewPage | None, str, ProjectSettings]:
+    def build_page(session: ProjectSession) -> tuple[ReviewPage | None, Markup, ProjectSettings]:
         view, notice = act(session.review, name)
         return build_review_page(session.review, name, view) if view else None, notice, session.project.settings
 
     page, notice, settings = run_in_project(request, build_page)
-    return responses.render_fragment(
+    return render_review(
         request,
         template,
-        project=get_project_name(request),
         page=page,
         notice=notice,
-        words=_WORDS,
         **build_language_values(settings),
     )
 
@@ -173,13 +173,11 @@ def _render_item(request: Request) -> Response:
     item = request.query_params.get("item", "")
     if item:
         return _render_after_action(
-            request, lambda review, name: (review.show_item(item, name), ""), "review_item.html.jinja"
+            request, lambda review, name: (review.show_item(item, name), Markup()), "review_item.html.jinja"
         )
     require_user_name(request)
     get_project_folder(request)
-    return responses.render_page(
-        request, "review_item.html.jinja", project=get_project_name(request), page="next", notice=""
-    )
+    return render_review(request, "review_item.html.jinja", page="next", notice="")
 
 
 def _render_next_item(request: Request) -> Response:
@@ -187,19 +185,20 @@ def _render_next_item(request: Request) -> Response:
 
     def take_next(review: Review, name: str) -> NextItem:
         review.add_reviewer(name)
-        return review.take_next_item(name), ""
+        return review.take_next_item(name), Markup()
 
     return _render_after_action(request, take_next)
 
 
 def _store_decision(request: Request, values: Mapping[str, str]) -> Response:
     """Store the decision that the user sent with the form, and render the next item."""
-    return _render_after_action(request, lambda review, name: _decide_item(review, name, values))
+    return _render_after_action(request, lambda review, name: _decide_item(review, name, values, get_texts(request)))
 
 
-def _decide_item(review: Review, name: str, values: Mapping[str, str]) -> NextItem:
+def _decide_item(review: Review, name: str, values: Mapping[str, str], t: InterfaceTexts) -> NextItem:
     item, is_dropped = values.get("item", ""), values.get("verdict") == "drop"
-    now = review.show_item(item, name).texts
+    view = review.show_item(item, name)
+    now = view.texts
     texts = {} if is_dropped else select_fields(values, "text:")
     changed = {field: text for field, text in texts.items() if now.get(field) != text}
     accepted = {code: why for code, why in select_fields(values, "why:").items() if why.strip()}
@@ -216,14 +215,15 @@ def _decide_item(review: Review, name: str, values: Mapping[str, str]) -> NextIt
         via=VIA,
     )
     # The notice does not contain the final state of the item, which would reveal the decisions of other reviewers.
-    return review.take_next_item(name), f"Your decision on {item} is stored: {_WORDS[verdict]}."
+    notice = t("item.stored", verdict=t(f"verdicts.{verdict}"), title=quote_title(view, t))
+    return review.take_next_item(name), notice
 
 
 def _store_question(request: Request, values: Mapping[str, str]) -> Response:
     def store_question(review: Review, name: str) -> NextItem:
-        item = values.get("item", "")
+        item, t = values.get("item", ""), get_texts(request)
         review.ask_question(name, item, values.get("question", ""))
-        notice = f"The question about {item} is stored. The item returns when the question is answered."
+        notice = t("item.asked", title=quote_title(review.get_view(item), t))
         return review.take_next_item(name), notice
 
     return _render_after_action(request, store_question)
@@ -234,8 +234,9 @@ def _undo_decision(request: Request) -> Response:
 
     def undo_last_decision(review: Review, name: str) -> NextItem:
         undone = review.undo_decision(name)
-        notice = f"Your decision on {undone.item} ({_WORDS[undone.verdict]}) is withdrawn."
-        return review.show_item(undone.item, name), notice
+        view, t = review.show_item(undone.item, name), get_texts(request)
+        verdict = t(f"verdicts.{undone.verdict}")
+        return view, t("item.withdrawn", verdict=verdict, title=quote_title(view, t))
 
     return _render_after_action(request, undo_last_decision)
 
@@ -247,8 +248,8 @@ def _render_previous_item(request: Request) -> Response:
     def show_previous_item(review: Review, name: str) -> NextItem:
         earlier = review.find_previous_decision(name, current)
         if earlier is None:
-            raise UsageError("There is no earlier item that you have decided on.")
-        return review.show_item(earlier.item, name), f"You have already decided on {earlier.item}."
+            raise UsageError(get_texts(request)("item.no_earlier"))
+        return review.show_item(earlier.item, name), get_texts(request)("item.already")
 
     return _render_after_action(request, show_previous_item)
 
@@ -271,9 +272,10 @@ def _check_texts(request: Request, values: Mapping[str, str]) -> Response:
             for field, text in texts.items()
             if field in view.texts and text != view.texts[field]
         ]
-        return {"findings": findings, "problem": problem, "changes": changes}
+        filled = list_filled_sentences(view, {**view.texts, **texts})
+        return {"findings": findings, "problem": problem, "changes": changes, "filled": filled}
 
-    return responses.render_fragment(
+    return render_review(
         request,
         "review_check.html.jinja",
         given=select_fields(values, "why:"),
@@ -285,14 +287,16 @@ def _check_texts(request: Request, values: Mapping[str, str]) -> Response:
 def _render_history(request: Request) -> Response:
     """Render the last 200 decisions of the user; the newest decision comes first."""
     name = require_user_name(request)
-    decisions = run_in_review(request, lambda review: review.list_history(name, limit=200))
-    return responses.render_page(
+
+    def list_decisions(review: Review) -> list[tuple[ReviewDecision, str]]:
+        return [(made, review.get_title(made.item)) for made in review.list_history(name, limit=200)]
+
+    return render_review(
         request,
         "review_history.html.jinja",
-        project=get_project_name(request),
         person=name,
-        decisions=decisions,
-        words=_WORDS,
+        decisions=run_in_review(request, list_decisions),
+        language=get_settings(request).language,
     )
 
 

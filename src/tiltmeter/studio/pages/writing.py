@@ -7,6 +7,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from markupsafe import Markup
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
@@ -18,13 +19,14 @@ from tiltmeter.making.project_settings import ProjectSettings
 from tiltmeter.making.review.review_views import format_field
 from tiltmeter.making.writing.writing_checks import check_written_item, list_missing_checks
 from tiltmeter.making.writing.writing_plan import WritingSubject
-from tiltmeter.making.writing.written_items import add_written_item, count_written_items, load_writing_plan
+from tiltmeter.making.writing.written_items import WrittenItem, add_written_item, count_written_items, load_writing_plan
 from tiltmeter.reports.language_names import get_language_name
-from tiltmeter.studio import responses
+from tiltmeter.studio.interface_texts import InterfaceTexts
 from tiltmeter.studio.pages.permissions import (
     build_form_route,
-    get_project_name,
     get_settings,
+    get_texts,
+    render_review,
     require_user_name,
     run_in_project,
 )
@@ -56,6 +58,7 @@ class WritingField:
     name: str
     label: str
     language: str
+    is_translation: bool = False
 
 
 def list_writing_fields(settings: ProjectSettings) -> list[WritingField]:
@@ -66,17 +69,16 @@ def list_writing_fields(settings: ProjectSettings) -> list[WritingField]:
     names = [name for name in form.keys if name not in _GIVEN and name != form.subject]
     fields = [WritingField(name, format_field(name), settings.source_language) for name in names]
     if form.name == "gest":
-        label = f"translation into {get_language_name(settings.language)} that shows the gender"
-        fields.append(WritingField(TRANSLATION, label, settings.language))
+        fields.append(WritingField(TRANSLATION, TRANSLATION, settings.language, is_translation=True))
     return fields
 
 
 def _render_writing(request: Request) -> Response:
-    return _render_subjects(request, request.query_params.get("about", ""), "", "review_write.html.jinja")
+    return _render_subjects(request, request.query_params.get("about", ""), Markup(), "review_write.html.jinja")
 
 
 def _render_subjects(
-    request: Request, about: str, notice: str, template: str = "review_writing.html.jinja"
+    request: Request, about: str, notice: Markup, template: str = "review_writing.html.jinja"
 ) -> Response:
     name, settings = require_user_name(request), get_settings(request)
 
@@ -89,10 +91,9 @@ def _render_subjects(
     chosen = next((line for line in lines if line.subject.key == about), None)
     if chosen is None and is_writer:
         chosen = next((line for line in lines if line.remaining_count), lines[0])
-    return responses.render_fragment(
+    return render_review(
         request,
         template,
-        project=get_project_name(request),
         person=name,
         lines=lines,
         chosen=chosen,
@@ -100,19 +101,20 @@ def _render_subjects(
         fields=list_writing_fields(settings),
         unchecked=list_missing_checks(settings),
         language=settings.language,
+        language_name=get_language_name(settings.language),
         notice=notice,
     )
 
 
-def _get_values(values: Mapping[str, str], settings: ProjectSettings) -> dict[str, object]:
+def _get_values(values: Mapping[str, str], settings: ProjectSettings, t: InterfaceTexts) -> dict[str, object]:
     """Return a dictionary from the fields of an item to the values that the writer entered."""
     if not list_writing_fields(settings):
         try:
             item = json.loads(values.get("json", ""))
         except ValueError as error:
-            raise UsageError(f"The text is not valid JSON: {error}.") from error
+            raise UsageError(t("write.no_json", error=str(error))) from error
         if not isinstance(item, dict):
-            raise UsageError("The text is not a JSON object; enter an object with the fields of the item.")
+            raise UsageError(t("write.no_object"))
         return item
     texts: dict[str, object] = {
         field.name: values.get(f"text:{field.name}", "").strip() for field in list_writing_fields(settings)
@@ -123,14 +125,15 @@ def _get_values(values: Mapping[str, str], settings: ProjectSettings) -> dict[st
 
 
 def _store_item(request: Request, values: Mapping[str, str]) -> Response:
-    name, about = require_user_name(request), values.get("about", "")
-    written = run_in_project(
-        request,
-        lambda session: add_written_item(session.project, name, about, _get_values(values, session.project.settings)),
-    )
-    findings = " ".join(finding.reason for finding in written.findings)
-    notice = f"{written.item} is stored. {findings}" if written.is_new else f"{written.item} was already stored."
-    return _render_subjects(request, about, notice.strip())
+    name, about, t = require_user_name(request), values.get("about", ""), get_texts(request)
+
+    def store_item(session: ProjectSession) -> WrittenItem:
+        return add_written_item(session.project, name, about, _get_values(values, session.project.settings, t))
+
+    written = run_in_project(request, store_item)
+    findings = " ".join(finding.reason for finding in written.findings) if written.is_new else ""
+    notice = t("write.stored" if written.is_new else "write.known", item=written.item)
+    return _render_subjects(request, about, Markup("{} {}").format(notice, findings).strip())
 
 
 def _check_item(request: Request, values: Mapping[str, str]) -> Response:
@@ -141,13 +144,11 @@ def _check_item(request: Request, values: Mapping[str, str]) -> Response:
         settings = session.project.settings
         if not list_writing_fields(settings):
             return []
-        texts = {name: str(text) for name, text in _get_values(values, settings).items()}
+        texts = {name: str(text) for name, text in _get_values(values, settings, get_texts(request)).items()}
         findings = check_written_item(session.project, "", get_form(settings.form).name, texts)
         return [finding.reason for finding in findings]
 
-    return responses.render_fragment(
-        request, "review_write_check.html.jinja", findings=run_in_project(request, check_new_item)
-    )
+    return render_review(request, "review_write_check.html.jinja", findings=run_in_project(request, check_new_item))
 
 
 ROUTES = [

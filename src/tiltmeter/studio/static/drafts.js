@@ -33,6 +33,8 @@
     desk.querySelector(`[aria-controls="${form.id}"]`)?.setAttribute("aria-expanded", String(!form.hidden));
   };
 
+  const textOf = (name) => document.querySelector(`meta[name=text-${name}]`).content;
+
   const tell = (sentence) => {
     const place = document.getElementById("said");
     place.textContent = `${place.textContent} ${sentence}`.trim();
@@ -61,8 +63,8 @@
       drafts.delete(nameOf(form));
       putBack(form, draft);
     }
-    if (returned.length) tell("Your unsent text is restored.");
-    else if (isKept) tell("Your unsent text is kept and will be restored with its item.");
+    if (returned.length) tell(textOf("restored"));
+    else if (isKept) tell(textOf("kept"));
     isKept = false;
   });
 

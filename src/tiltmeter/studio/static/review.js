@@ -68,7 +68,7 @@
     event.preventDefault();
     event.stopImmediatePropagation();
     button.dataset.leaves = "sure";
-    say("This discards your changes of the texts. Press the button again to confirm.");
+    say(document.querySelector("meta[name=text-discards]").content);
   }, true);
   document.addEventListener("input", () => {
     for (const button of document.querySelectorAll("[data-leaves]")) button.dataset.leaves = "";
