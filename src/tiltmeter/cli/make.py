@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from tiltmeter.cli.make_precision import precision
 from tiltmeter.cli.make_rate import rate
 from tiltmeter.cli.make_review import AsJson, Folder, adjudicate, review
 from tiltmeter.cli.make_write import write
@@ -377,6 +378,7 @@ def repair(
         typer.echo(f"{count:>9,} dropped, because {reason}")
 
 
+app.command()(precision)
 app.command()(review)
 app.command()(adjudicate)
 app.command()(write)

@@ -15,6 +15,8 @@ _WORDS = re.compile(r"\w+(?:-\w+)*")
 _SENTENCE_STARTS = '.!?…:;"“”„«»¿¡‘(['
 # The number of letters in which two words must begin alike, and the number of letters that may follow.
 _STEM, _ENDING = 4, 5
+# How much more often a word has a small letter, if its capitals are exceptions.
+_MOSTLY = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +44,15 @@ class LetterCases:
         return len(key) >= _STEM and any(
             self.stems[key[:length]] for length in range(max(_STEM, len(key) - 2), len(key) + 1)
         )
+
+    def is_mostly_small(self, word: str) -> bool:
+        """Tell whether the texts nearly always write this word with a small letter, and no name list has it.
+
+        >>> LetterCases("gl", Counter(é=1), Counter(é=40)).is_mostly_small("É")
+        True
+        """
+        key = lower_first_letter(word, self.language)
+        return word not in self.names and self.small[key] > _MOSTLY * self.capital[key]
 
     def is_small(self, word: str) -> bool:
         """Tell whether a text writes this word with a small first letter."""

@@ -8,6 +8,8 @@ from tiltmeter.forms.bounded_matcher import BoundedMatcher, MatchingLimitError
 from tiltmeter.making.draft import Draft, RepairFinding, group_by_item
 from tiltmeter.making.repair.rule_precision import RulePrecision
 
+# The end of the reason of a change that is only proposed, because its rule is not proven.
+UNPROVEN = "The rule is not proven for this language."
 _TOKENS = re.compile(r"\w+|\s+|[^\w\s]")
 
 
@@ -44,7 +46,7 @@ def _settle_finding(finding: RepairFinding, text: str, precision: Mapping[str, R
     moved = _move_finding(finding, text)
     if moved is None or moved.kind != "changed" or _is_proven(precision, finding.rule):
         return moved
-    return replace(moved, kind="proposed")
+    return replace(moved, kind="proposed", reason=f"{moved.reason} {UNPROVEN}")
 
 
 def _is_proven(precision: Mapping[str, RulePrecision], rule: str) -> bool:
@@ -64,6 +66,15 @@ def _move_finding(finding: RepairFinding, text: str) -> RepairFinding | None:
     moved = [transfer_change(finding.before, proposal, text) for proposal in finding.proposals]
     proposals = tuple(dict.fromkeys(one for one in moved if one is not None and one != text))
     return replace(finding, before=text, proposals=proposals) if proposals else None
+
+
+def contains_change(before: str, after: str, text: str) -> bool:
+    """Tell whether a text contains the change from `before` to `after`.
+
+    >>> contains_change("the cook  sang", "the cook sang", "The cook sang well")
+    True
+    """
+    return text != before and transfer_change(after, before, text) is not None
 
 
 def transfer_change(before: str, after: str, text: str) -> str | None:
