@@ -47,7 +47,7 @@ def test_nothing_changed_nothing_new(translated: Project, tmp_path: Path) -> Non
     again = publish_project(translated, tmp_path / "other", licence="MIT")
     assert (again.number, again.is_new) == (1, False)
     names = {path.name for path in (tmp_path / "out").iterdir()}
-    assert names == {"items.jsonl", "README.md", "CHANGELOG.md", "edition.json"}
+    assert names == {"items.jsonl", "README.md", "CHANGELOG.md", "croissant.json", "edition.json"}
     assert {path.name: path.read_bytes() for path in (tmp_path / "other").iterdir()} == {
         path.name: path.read_bytes() for path in (tmp_path / "out").iterdir()
     }

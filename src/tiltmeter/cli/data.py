@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from tiltmeter.cli.data_describe import describe_data
+from tiltmeter.cli.data_diff import compare_data
 from tiltmeter.cli.data_list import list_data
 from tiltmeter.cli.output import parse_choice
 from tiltmeter.datasets.dataset_loader import DATASETS, get_dataset, load_spec, reject_text_export, validate_spec
@@ -44,6 +45,7 @@ _EXAMPLES = 3
 
 app.command("list")(list_data)
 app.command("describe")(describe_data)
+app.command("diff")(compare_data)
 
 
 @app.command()

@@ -13,6 +13,7 @@ from tiltmeter.making.open_problems import AssembledItems
 from tiltmeter.making.project import Project
 from tiltmeter.making.project_status import compute_status
 from tiltmeter.making.repair.rule_precision import LEAST_PRECISION, LEAST_READ
+from tiltmeter.making.review.reader_counts import count_readers
 from tiltmeter.making.review.review_outcomes import list_drop_reasons
 from tiltmeter.making.review.review_status import summarise_review
 from tiltmeter.making.writing.writing_card import render_writing_section
@@ -23,13 +24,10 @@ CHANGELOG = "CHANGELOG.md"
 
 def make_card(project: Project, assembled: AssembledItems, items: Sequence[Item], facts: Mapping[str, Any]) -> str:
     """Return the data card of an edition as Markdown."""
-    settings = project.settings
-    is_written, language = settings.system == WRITTEN, facts["language"]
-    default_title = f"{settings.makes} written by people" if is_written else f"{settings.source} in {language}"
-    title = settings.title or default_title
+    settings, language = project.settings, facts["language"]
     sections = [
         _render_header(facts),
-        f"# {title}",
+        f"# {make_title(project, language)}",
         f"{len(items):,} items of the form `{settings.makes}` in `{language}`, edition {facts['edition']}, "
         f"made with Tiltmeter {settings.tiltmeter}{_describe_origin(project)}",
         f"**Content warning.** {settings.facts.warning}" if settings.facts.warning else "",
@@ -41,10 +39,20 @@ def make_card(project: Project, assembled: AssembledItems, items: Sequence[Item]
         _render_section("Translation", _describe_translation(project)),
         _render_section("Repair", _describe_repair(project)),
         _render_section("Review", _describe_review(project, assembled)),
+        _render_section("Readers", _render_readers(project, items)),
         _render_section("Items left out", _list_left_out(project, facts)),
         _render_section("Open problems", _describe_open(assembled, items)),
     ]
     return "\n\n".join(section for section in sections if section) + "\n"
+
+
+def make_title(project: Project, language: str) -> str:
+    """Return the title of a test set: the title in the settings, or one that names its origin."""
+    settings = project.settings
+    is_written = settings.system == WRITTEN
+    return settings.title or (
+        f"{settings.makes} written by people" if is_written else f"{settings.source} in {language}"
+    )
 
 
 def _describe_origin(project: Project) -> str:
@@ -201,6 +209,20 @@ def _describe_review(project: Project, assembled: AssembledItems) -> str:
         # The headings of the guidelines become subheadings of this section.
         parts += ["### Guidelines for reviewers", re.sub(r"(?m)^(#+) ", r"###\1 ", guidelines)]
     return "\n\n".join(parts)
+
+
+def _render_readers(project: Project, items: Sequence[Item]) -> str:
+    rows = [
+        (
+            row.part or "all",
+            row.bias_type or "all",
+            row.items,
+            *map(row.format_share, (row.nobody, row.one, row.several)),
+        )
+        for row in count_readers(project, items)
+    ]
+    table = _render_table(("part", "bias type", "items", "read by nobody", "by one person", "by several people"), rows)
+    return f"How many people have decided on each published item:\n\n{table}"
 
 
 def _list_left_out(project: Project, facts: Mapping[str, Any]) -> str:

@@ -1,4 +1,4 @@
-"""The step `publish`: write the items as JSONL with a data card and a changelog.
+"""The step `publish`: write the items as JSONL with a data card, a changelog and a Croissant description.
 
 An edition is one published version of the test set. The project keeps all editions. A new edition is written to a
 temporary folder, which is renamed when the edition is complete. Then the edition is copied to the output folder.
@@ -18,7 +18,8 @@ from tiltmeter.datasets.validation import validate_records
 from tiltmeter.errors import DataError, UsageError
 from tiltmeter.files import create_temporary_folder, write_atomically, write_text
 from tiltmeter.forms import Item
-from tiltmeter.making.data_card import CARD, CHANGELOG, make_card, make_changelog
+from tiltmeter.making.croissant_file import CROISSANT, make_croissant
+from tiltmeter.making.data_card import CARD, CHANGELOG, make_card, make_changelog, make_title
 from tiltmeter.making.exchange.csv_table import write_table
 from tiltmeter.making.item_makers import TRANSLATION, WRITTEN
 from tiltmeter.making.licences import find_publishing_licence
@@ -190,6 +191,7 @@ def _write_files(
         PUBLISHED_ITEMS: lines,
         CARD: make_card(project, assembled, items, facts),
         CHANGELOG: make_changelog([*earlier, facts]),
+        CROISSANT: make_croissant(project, make_title(project, facts["language"]), items, facts),
         EDITION: json.dumps(facts, ensure_ascii=False, indent=1) + "\n",
     }
     for name, text in contents.items():
@@ -242,7 +244,7 @@ def _index_by_id(lines: str) -> dict[str, dict[str, Any]]:
 
 
 def _copy_edition(source: Path, out: Path) -> None:
-    for name in (PUBLISHED_ITEMS, TRANSLATIONS, CARD, CHANGELOG, EDITION):
+    for name in (PUBLISHED_ITEMS, TRANSLATIONS, CARD, CHANGELOG, CROISSANT, EDITION):
         if (source / name).exists():
             with write_atomically(out / name) as part:
                 shutil.copyfile(source / name, part)
