@@ -191,9 +191,7 @@ def test_a_password_in_the_address_is_rejected(tmp_path: Path) -> None:
         create_project(tmp_path / "es", source, language="es", system="chat:made@http://me:secret@localhost:1/v1")
 
 
-def test_the_command_names_failed_items(
-    tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_command_names_failed_items(tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     made = MadeChat(refuse_gardeners, name=SYSTEM)
     opened: dict[str, Any] = {}
 
@@ -210,4 +208,4 @@ def test_the_command_names_failed_items(
     assert opened == {}
     out = run("make", "translate", folder)
     assert opened["name"] == SYSTEM
-    assert_mentions(out, "4 items translated", "2 items stay", "i1: it is not", "n1: it is not")
+    assert_mentions(out, "4 items translated", "2 items stay", "i1 (it is not", "n1 (it is not")

@@ -213,6 +213,19 @@ def test_a_message_that_is_too_long_is_not_sent_again(name: str, server: ChatSer
     assert len(server.bodies) == 1
 
 
+def test_a_message_that_is_too_long_for_a_local_model_is_not_sent() -> None:
+    class ShortChat(MadeChat):
+        def compute_message_limit(self, sampling: SamplingOptions) -> int:
+            return 1000 - sampling.max_tokens
+
+    made = ShortChat(lambda _prompt, _sample: GOOD)
+    long = ItemRequest((RequestedText("context", "The cook was BLANK." + " And so on." * 99), *REQUEST.texts[1:]))
+    found = translate(ChatTranslator(made), REQUEST, long)
+    assert found[0] == ItemTranslation(SPANISH)
+    assert_mentions(found[1].failure, "too long", "tokens")
+    assert len(made.asked) == 1
+
+
 def complete(_asked: Asked) -> dict[str, Any]:
     return {"choices": [{"finish_reason": "stop", "message": {"content": GOOD}}]}
 

@@ -9,15 +9,14 @@ import typer
 from tiltmeter.cli.make_precision import precision
 from tiltmeter.cli.make_rate import rate
 from tiltmeter.cli.make_review import AsJson, Folder, adjudicate, review
+from tiltmeter.cli.make_suggest import suggest
 from tiltmeter.cli.make_write import write
-from tiltmeter.cli.output import parse_choice, print_note
+from tiltmeter.cli.output import format_failures, parse_choice, print_note
 from tiltmeter.errors import UsageError
 from tiltmeter.printable_text import format_json
 
 if TYPE_CHECKING:
     from tiltmeter.making.project_status import ProjectStatus
-
-_SHOWN_FAILURES = 3
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -329,11 +328,9 @@ def translate(
         for outcome, count in done.blanks.most_common():
             typer.echo(f"{count:>9,} blanks {outcome}")
         if done.failed:
-            reasons = "; ".join(f"{item}: {reason}" for item, reason in list(done.failed.items())[:_SHOWN_FAILURES])
-            more = len(done.failed) - _SHOWN_FAILURES
             print_note(
                 f"{len(done.failed):,} items stay untranslated, because {translator.name} gave no usable reply "
-                f"({reasons}{f'; and {more:,} more' if more > 0 else ''}). Run the same command to ask again."
+                f"about them: {format_failures(done.failed)}. Run the same command to ask again."
             )
         if done.not_translated:
             print_note(
@@ -379,6 +376,7 @@ def repair(
 
 
 app.command()(precision)
+app.command()(suggest)
 app.command()(review)
 app.command()(adjudicate)
 app.command()(write)

@@ -1,6 +1,6 @@
 """Output functions that several commands use: results go to standard output, notes to standard error."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -33,6 +33,16 @@ def ignore_note(_sentence: str) -> None:
 def print_note(sentence: str) -> None:
     """Print a sentence on standard error."""
     create_plain_console(stderr=True, soft_wrap=True, highlight=False).print(sentence, markup=False)
+
+
+def format_failures(failed: Mapping[str, str], shown: int = 3) -> str:
+    """Return the first failed items with their reasons, and the number of the others.
+
+    >>> format_failures({"i1": "it is empty", "i2": "it is empty"}, shown=1)
+    'i1 (it is empty) and 1 more items'
+    """
+    more = f" and {len(failed) - shown:,} more items" if len(failed) > shown else ""
+    return ", ".join(f"{item} ({reason})" for item, reason in list(failed.items())[:shown]) + more
 
 
 def print_result(

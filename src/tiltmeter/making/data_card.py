@@ -199,6 +199,11 @@ def _describe_review(project: Project, assembled: AssembledItems) -> str:
     parts = ["\n".join(lines) if lines else "Nobody has reviewed these items."]
     if summary := summarise_review(project):
         parts.append("\n".join(f"- {line}" for line in summary.format_lines()))
+    suggested = [record.facts for record in project.store.list_steps() if record.step == "suggest"]
+    parts += [
+        f"{facts['system']} proposed corrections for {facts['proposed']:,} of {facts['items']:,} items; people decided."
+        for facts in suggested
+    ]
     if assembled.accepted:
         rows = [(finding.item, finding.code, by, why) for finding, by, why in assembled.accepted]
         parts += [

@@ -17,7 +17,7 @@ Stage = Literal["source", "translated", "repaired", "reviewed"]
 # The roles of stored translations. text: the current translation of a field. alone: the translation of a candidate word
 # without a context. filled: the translation of the context with the candidate word filled in.
 TextRole = Literal["text", "alone", "filled"]
-Step = Literal["source", "translate", "repair", "review", "import", "rating"]
+Step = Literal["source", "translate", "repair", "suggest", "review", "import", "rating"]
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS remembered (  -- settings that the stored items depend on

@@ -71,10 +71,10 @@ def ask_for_objects(
     stored = store.get(fingerprint, (_compute_digest(prompt) for prompt in prompts.values()))
     is_thinking = False
     for attempt in range(MAX_ATTEMPTS):
-        sampling = SamplingOptions(0.0, _compute_max_tokens([questions[index] for index in prompts], is_thinking))
+        lengths = {index: _compute_max_tokens(questions[index].characters, is_thinking) for index in prompts}
         is_last = attempt == MAX_ATTEMPTS - 1
         rejected: dict[int, str] = {}
-        for index, reply, is_new in _list_replies(model, prompts, sampling, stored if attempt == 0 else {}):
+        for index, reply, is_new in _list_replies(model, prompts, lengths, stored if attempt == 0 else {}):
             question = questions[index]
             try:
                 # A stored reply was usable, perhaps at the last attempt.
@@ -173,12 +173,29 @@ def _validate_text(key: str, value: object, source: str) -> str:
 
 
 def _list_replies(
+    model: ChatModel, prompts: Mapping[int, str], lengths: Mapping[int, int], stored: Mapping[bytes, Reply]
+) -> Iterator[tuple[int, Reply | ModelError, bool]]:
+    """Yield the index of each message, its reply or the error of its request, and whether the reply is new.
+
+    `lengths` maps the index of each message to the maximum length of its reply in tokens. Messages with the same
+    maximum length are sent in parallel.
+    """
+    for length in sorted(set(lengths.values())):
+        together = {index: prompt for index, prompt in prompts.items() if lengths[index] == length}
+        yield from _list_replies_of_length(model, together, SamplingOptions(0.0, length), stored)
+
+
+def _list_replies_of_length(
     model: ChatModel, prompts: Mapping[int, str], sampling: SamplingOptions, stored: Mapping[bytes, Reply]
 ) -> Iterator[tuple[int, Reply | ModelError, bool]]:
-    """Yield the index of each message, its reply or the error of its request, and whether the reply is new."""
     waiting: dict[int, ChatQuestion] = {}
+    # Only models on this machine know their maximum length; a server rejects messages that are too long.
+    get_limit = getattr(model, "compute_message_limit", None)
+    limit: int | None = None if get_limit is None else get_limit(sampling)
     for index, prompt in prompts.items():
-        if (known := stored.get(_compute_digest(prompt))) is not None:
+        if limit is not None and (length := model.tokens(prompt)) > limit:
+            yield index, Reply("", too_long=f"{length:,} tokens, with at most {limit:,}"), True
+        elif (known := stored.get(_compute_digest(prompt))) is not None:
             yield index, known, False
         else:
             waiting[index] = ChatQuestion(prompt, ())
@@ -221,9 +238,14 @@ def _read_reply(reply: Reply | ModelError, question: ObjectQuestion[_Value], is_
     return question.read(parse_object(reply.text), is_last)
 
 
-def _compute_max_tokens(questions: Sequence[ObjectQuestion[Any]], is_thinking: bool) -> int:
-    longest = max((question.characters for question in questions), default=0)
-    return _THINKING_TOKENS if is_thinking else _BASE_TOKENS + _TOKENS_PER_CHARACTER * longest
+def _compute_max_tokens(characters: int, is_thinking: bool) -> int:
+    """Return the maximum length of a reply: a power of two, so that many messages have the same one.
+
+    >>> [_compute_max_tokens(characters, is_thinking=False) for characters in (20, 60, 100)]
+    [512, 512, 1024]
+    """
+    expected = _BASE_TOKENS + _TOKENS_PER_CHARACTER * characters
+    return _THINKING_TOKENS if is_thinking else 1 << (expected - 1).bit_length()
 
 
 def _compute_digest(prompt: str) -> bytes:

@@ -1,0 +1,1 @@
+"""The quality of translations: problems and proposals that people decide on."""
