@@ -138,7 +138,8 @@ def _suggest_for_batch(
 ) -> None:
     questions = [_build_question(project, queued, glossary) for queued in batch]
     with ReplyStore(get_cache_folder() / "replies.sqlite") as replies:
-        received = list(ask_for_objects(model, questions, replies))
+        answers = ask_for_objects(model, questions, replies)
+        received = list(answers)
     with project.store.begin_transaction():
         for index, result in received:
             queued = batch[index]
