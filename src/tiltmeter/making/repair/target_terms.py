@@ -34,7 +34,7 @@ SURE_SIMILARITY = 0.6
 _KNOWN_TERMS = 3
 _SPELLING = 0.5
 # Words of the source in a translation are probably not translated. Shorter words, such as "a", exist in many languages.
-_LEAST_LETTERS, _UNTRANSLATED = 3, 3.0
+_LEAST_LETTERS, _TINY = 3, 0.01
 
 
 def find_missing_targets(drafts: Sequence[Draft], resources: RepairResources) -> list[RepairFinding]:
@@ -95,8 +95,8 @@ def _find_candidates(
     stripped = [replace(one, text=strip_outer_words(one.text, term, outer)) for one in found]
     lowered = [replace(one, text=_lower_at_start(one.text, draft, context, resources)) for one in stripped]
     kept = [one for one in lowered if fold_case(one.text) not in outer]
-    marked = [_mark_untranslated(candidate, term, source) for candidate in kept]
-    return sorted(_merge_candidates(marked), key=lambda candidate: -candidate.score)
+    merged = [_mark_untranslated(candidate, term, source) for candidate in _merge_candidates(kept)]
+    return sorted(_lower_untranslated(merged, term), key=lambda candidate: -candidate.score)
 
 
 def _merge_candidates(candidates: Iterable[TermCandidate]) -> list[TermCandidate]:
@@ -116,15 +116,28 @@ def _merge_candidates(candidates: Iterable[TermCandidate]) -> list[TermCandidate
 
 
 def _mark_untranslated(candidate: TermCandidate, term: str, source: str) -> TermCandidate:
-    """Mark a candidate that has words of the source, and rank it last, unless it is very similar to the term."""
+    """Mark a candidate that has words of the source."""
     # A name such as "Sierra Leone" may keep words of the source.
     names = {fold_case(word) for word in split_words(source) if word[0].isupper()}
     own, english = set(map(fold_case, split_words(term))) & names, set(map(fold_case, split_words(source)))
     words = {word for word in map(fold_case, split_words(candidate.text)) if len(word) >= _LEAST_LETTERS}
-    if not words & (english - own):
-        return candidate
-    is_similar = compute_similarity(candidate.text, term) >= HIGH_SIMILARITY
-    return replace(candidate, untranslated=True, score=candidate.score - (0 if is_similar else _UNTRANSLATED))
+    return replace(candidate, untranslated=bool(words & (english - own)))
+
+
+def _lower_untranslated(candidates: Sequence[TermCandidate], term: str) -> list[TermCandidate]:
+    """Rank candidates with words of the source after all translated candidates that have good evidence."""
+    similarity = {one.text: compute_similarity(one.text, term) for one in candidates}
+    good = [
+        one.score
+        for one in candidates
+        if not one.untranslated and (one.both or similarity[one.text] >= SURE_SIMILARITY)
+    ]
+    return [
+        replace(one, score=min([one.score, *good]) - _TINY)
+        if one.untranslated and similarity[one.text] < HIGH_SIMILARITY
+        else one
+        for one in candidates
+    ]
 
 
 def _lower_at_start(text: str, draft: Draft, context: str, resources: RepairResources) -> str:
