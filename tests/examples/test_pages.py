@@ -27,6 +27,7 @@ from tests.models.chat_served import ChatServer, first
 from tests.models.served import Served, serving
 from tiltmeter.datasets import load_file
 from tiltmeter.making.repair.language_rules import parse_rules
+from tiltmeter.making.repair.rule_precision import parse_precision
 from tiltmeter.models import checkpoint
 from tiltmeter.models.checkpoint import EMBEDDED, Checkpoint
 
@@ -73,7 +74,7 @@ TOML = {
     "docs/how-to/board.md": ["models.toml"],
     "docs/how-to/gates.md": ["tiltmeter.toml"],
     "docs/how-to/review.md": ["my-es/project.toml", "my-sk/writing.toml", "my-sk/rating.toml"],
-    "docs/how-to/repair.md": ["rules/xx.toml"],
+    "docs/how-to/repair.md": ["my-es/precision.toml", "rules/xx.toml"],
     "docs/how-to/extending.md": ["pyproject.toml"],
 }
 
@@ -85,7 +86,7 @@ PRINTED = {
 }
 
 # Pages that use a project of translated items without creating it.
-PROJECTS = ["docs/how-to/review.md", "help"]
+PROJECTS = ["docs/how-to/repair.md", "docs/how-to/review.md", "help"]
 
 Open = Callable[[str], Reader]
 
@@ -184,7 +185,8 @@ def test_a_printed_file_of_items_is_read_without_an_error(text: str, tmp_path: P
 
 
 def test_printed_rules_of_repair_and_entry_points_are_valid() -> None:
-    (rules,) = (block.text for block in blocks("docs/how-to/repair.md") if block.kind == "toml")
+    precision, rules = (block.text for block in blocks("docs/how-to/repair.md") if block.kind == "toml")
+    assert parse_precision(precision, "precision.toml")["spaces"].is_proven
     assert parse_rules(rules, "de.toml")
     (points,) = (block.text for block in blocks("docs/how-to/extending.md") if block.kind == "toml")
     printed = tomllib.loads(points)["project"]["entry-points"]

@@ -10,6 +10,7 @@ from tiltmeter.cli.make_precision import precision
 from tiltmeter.cli.make_rate import rate
 from tiltmeter.cli.make_review import AsJson, Folder, adjudicate, review
 from tiltmeter.cli.make_suggest import suggest
+from tiltmeter.cli.make_terms import terms
 from tiltmeter.cli.make_write import write
 from tiltmeter.cli.output import format_failures, parse_choice, print_note
 from tiltmeter.errors import UsageError
@@ -377,6 +378,7 @@ def repair(
 
 app.command()(precision)
 app.command()(suggest)
+app.command()(terms)
 app.command()(review)
 app.command()(adjudicate)
 app.command()(write)
