@@ -32,7 +32,9 @@ def test_the_starter_set_in_spanish(apertium: Translator, tmp_path: Path) -> Non
         assert done.items == 50
         assert sum(done.blanks[outcome] for outcome in ("kept", "respelled", "merged", "restored")) == 25
         repair_project(project)
-        edition = publish_project(project, tmp_path / "out", open_items="keep")
+        accepted = {"untranslated": "a test"}
+        edition = publish_project(project, tmp_path / "out", open_items="keep", accepted=accepted)
+    assert edition.facts["untranslated"]["untranslated"] > 0
     assert (edition.facts["items"], edition.facts["licence"]) == (50, "Apache-2.0")
     (checked,) = validate_spec(parse_spec(f"{tmp_path}/out/"))
     assert checked.errors == []

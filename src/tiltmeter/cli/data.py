@@ -1,7 +1,7 @@
 """`tiltmeter data`: list, download, pin, describe, show, validate and convert data sets."""
 
 from collections import defaultdict
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Annotated
 
@@ -144,6 +144,14 @@ def validate(
     language: Language = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print all findings as JSON.")] = False,
     strict: Annotated[bool, typer.Option("--strict", help="Exit with code 2 also if there are only warnings.")] = False,
+    against: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SOURCE",
+            help="Also report untranslated text: compare the items with the items of this data set or file from which "
+            "they were translated. Items are matched by id.",
+        ),
+    ] = None,
 ) -> None:
     """Check every item and print errors and warnings; exit code 2 if there are errors.
 
@@ -153,9 +161,13 @@ def validate(
 
     `tiltmeter data validate stereoset:tr`
 
+    `tiltmeter data validate starter:de --against starter:en`
+
     `tiltmeter data validate dev.json --from stereoset-json --language en`
     """
     results = _validate(source, format, language)
+    if against is not None:
+        results = [_compare(checked, against) for checked in results if checked.items]
     if as_json:
         content = [
             {"file": checked.file, "items": len(checked.items), "findings": list(map(asdict, checked.findings))}
@@ -217,6 +229,13 @@ def _validate(source: str, format: str | None, language: str | None) -> list[Val
     if language is None:
         raise UsageError("--from needs the language of the file; add the language, as in --language de.")
     return [validate_file(Path(source), known, language)]
+
+
+def _compare(checked: ValidationResult, against: str) -> ValidationResult:
+    from tiltmeter.making.quality.untranslated_items import compare_with_source
+
+    found = compare_with_source(checked.items, load_spec(parse_spec(against)), checked.file)
+    return replace(checked, findings=[*checked.findings, *found])
 
 
 def _format_item(item: Item) -> list[str]:

@@ -8,7 +8,7 @@ import typer
 
 from tiltmeter.cli.make_precision import precision
 from tiltmeter.cli.make_rate import rate
-from tiltmeter.cli.make_review import AsJson, Folder, adjudicate, review
+from tiltmeter.cli.make_review import AsJson, Folder, adjudicate, parse_named_values, review
 from tiltmeter.cli.make_suggest import suggest
 from tiltmeter.cli.make_terms import terms
 from tiltmeter.cli.make_write import write
@@ -18,6 +18,7 @@ from tiltmeter.printable_text import format_json
 
 if TYPE_CHECKING:
     from tiltmeter.making.project_status import ProjectStatus
+    from tiltmeter.making.quality.untranslated_items import UntranslatedCounts
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -333,6 +334,7 @@ def translate(
                 f"{len(done.failed):,} items stay untranslated, because {translator.name} gave no usable reply "
                 f"about them: {format_failures(done.failed)}. Run the same command to ask again."
             )
+        _print_untranslated(done.untranslated)
         if done.not_translated:
             print_note(
                 f"{done.not_translated:,} items are not translated completely, because {translator.name} returned no "
@@ -374,6 +376,7 @@ def repair(
         typer.echo(f"{count:>9,} {kind:<9}{rule}")
     for reason, count in done.dropped.most_common():
         typer.echo(f"{count:>9,} dropped, because {reason}")
+    _print_untranslated(done.untranslated)
 
 
 app.command()(precision)
@@ -529,14 +532,26 @@ def publish(
     licence: Annotated[
         str, typer.Option(help="The licence, such as CC-BY-SA-4.0; the default is the licence of the source items.")
     ] = "",
+    accept: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="untranslated=REASON",
+            help="Publish although the share of items with untranslated text is above `untranslated_share` in "
+            "project.toml; the reason is printed in the data card.",
+        ),
+    ] = None,
 ) -> None:
     """Write the finished items of a project as JSONL, with a data card and a changelog since the last publication.
 
     Publishing requires a licence. If the source items have a share-alike licence, their translations keep it.
+    Publishing is refused if too many items have untranslated text (setting `untranslated_share`, by default 2%), unless
+    you accept this with a reason.
 
     **Examples**
 
     `tiltmeter make publish my-es --out es --open keep`
+
+    `tiltmeter make publish my-es --out es --open keep --accept untranslated="names of dishes"`
 
     `tiltmeter run bert-base-multilingual-cased --on es/`
     """
@@ -545,11 +560,18 @@ def publish(
 
     choice = parse_choice(open_items, OPEN_ITEMS, "--open")
     with open_project(folder) as project:
-        edition = publish_project(project, out, open_items=choice or "refuse", licence=licence)
+        reasons = parse_named_values(accept, "--accept")
+        edition = publish_project(project, out, open_items=choice or "refuse", licence=licence, accepted=reasons)
     left_out = len(edition.facts["left_out"])
     state = f"edition {edition.number}" if edition.is_new else f"edition {edition.number}, unchanged"
     typer.echo(f"{edition.facts['items']:,} items, {left_out:,} left out, {edition.facts['licence']}, {state}")
     print_note(f"Written to {out}")
+
+
+def _print_untranslated(counts: "UntranslatedCounts") -> None:
+    typer.echo(f"{len(counts.untranslated):>9,} items with untranslated text")
+    if counts.limits:
+        print_note(f"Note: loan words count as untranslated text, because {counts.limits}.")
 
 
 def _print_status(state: "ProjectStatus") -> None:

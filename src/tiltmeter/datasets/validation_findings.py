@@ -40,6 +40,7 @@ _WARNINGS = {
     "odd-space": "a double space, or a space that is not U+0020",
     "outer-space": "spaces before or after the text",
     "unknown-field": "a field that the form does not have, perhaps misspelt",
+    "untranslated": "words of the source text, or a text in the source language; only with --against",
 }
 
 # The codes of those warnings in `_WARNINGS` that affect the interpretation of results. Each form adds its own codes.

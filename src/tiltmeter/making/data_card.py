@@ -37,6 +37,7 @@ def make_card(project: Project, assembled: AssembledItems, items: Sequence[Item]
         _render_section("Counts at every step", _render_counts(project, items, facts)),
         _render_section("Writing and rating", render_writing_section(project)),
         _render_section("Translation", _describe_translation(project)),
+        _render_section("Untranslated text", _describe_untranslated(facts)),
         _render_section("Repair", _describe_repair(project)),
         _render_section("Review", _describe_review(project, assembled)),
         _render_section("Readers", _render_readers(project, items)),
@@ -160,6 +161,24 @@ def _describe_translation(project: Project) -> str:
         _render_table(("placeholder", "outcome", "contexts"), blanks),
     ]
     return "\n\n".join(filter(None, sections))
+
+
+def _describe_untranslated(facts: Mapping[str, Any]) -> str:
+    """Return the share of items with untranslated text; empty if people wrote the items."""
+    checked = facts.get("untranslated")
+    if not checked:
+        return ""
+    lines = [
+        f"- {checked['untranslated']:,} of {checked['items']:,} items ({checked['share']:.1%}) have words of the "
+        "source that are unknown in the language, or a text in the source language.",
+        f"- In {checked['accepted_by_reviewers']:,} more items, reviewers accepted such words.",
+        f"- Dictionary: Hunspell `{checked['dictionary']}`." if checked["dictionary"] else "",
+        f"- Loan words are counted too, because {checked['limits']}." if checked["limits"] else "",
+        f"- Above the allowed {checked['allowed_share']:.1%}; accepted because: {checked['accepted_because']}"
+        if checked["accepted_because"]
+        else "",
+    ]
+    return "\n".join(filter(None, lines))
 
 
 def _describe_repair(project: Project) -> str:

@@ -57,6 +57,7 @@ class ProjectSettings:
     agreeing: int = 1
     settle_own_conflicts: bool = False
     interface: str = "en"
+    untranslated_share: float = 0.02
 
     @property
     def fixed_settings(self) -> dict[str, str]:
@@ -83,6 +84,9 @@ _COMMENTS = {
     "review": (
         "Items to review: `open` (items with open problems) or `all`; the number of reviewers for each item; and how "
         "many of them must agree."
+    ),
+    "untranslated_share": (
+        "The largest share of items with untranslated text that `tiltmeter make publish` allows without --accept."
     ),
     "settle_own_conflicts": (
         "May a reviewer settle a conflict about an item on which the same person has decided? If true, the data card "
@@ -135,6 +139,7 @@ def read_settings(folder: Path) -> ProjectSettings:
         agreeing=table.read_integer("agreeing", 1, least=1),
         settle_own_conflicts=table.read_bool("settle_own_conflicts", default=False),
         interface=table.read_text("interface", "en"),
+        untranslated_share=table.read_share("untranslated_share", 0.02),
     )
     if settings.review not in REVIEWS:
         raise table.build_error("review", " or ".join(f'"{name}"' for name in REVIEWS))

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from tiltmeter.errors import UsageError
 from tiltmeter.making.draft import FindingKind, RepairFinding
+from tiltmeter.making.quality.quality_tables import QUALITY_SCHEMA, QualityTables
 from tiltmeter.making.rating.rating_tables import RATING_SCHEMA, REMEDY, RatingTables
 from tiltmeter.making.review.review_tables import REVIEW_SCHEMA, ReviewTables
 from tiltmeter.making.timestamp import get_timestamp
@@ -17,7 +18,7 @@ Stage = Literal["source", "translated", "repaired", "reviewed"]
 # The roles of stored translations. text: the current translation of a field. alone: the translation of a candidate word
 # without a context. filled: the translation of the context with the candidate word filled in.
 TextRole = Literal["text", "alone", "filled"]
-Step = Literal["source", "translate", "repair", "suggest", "review", "import", "rating"]
+Step = Literal["source", "translate", "check", "second", "repair", "suggest", "review", "import", "rating"]
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS remembered (  -- settings that the stored items depend on
@@ -173,14 +174,14 @@ class StepRecord:
     counts: dict[tuple[str, str, str], int]
 
 
-class ProjectStore(ReviewTables, RatingTables):
+class ProjectStore(ReviewTables, RatingTables, QualityTables):
     """The database of a project. Methods that write must be called inside `begin_transaction()`."""
 
     def __init__(self, path: Path) -> None:
         # With `synchronous="FULL"`, every commit is synced to disk, because the decisions of people must not be lost.
         super().__init__(
             str(path),
-            _SCHEMA + REVIEW_SCHEMA + RATING_SCHEMA,
+            _SCHEMA + REVIEW_SCHEMA + RATING_SCHEMA + QUALITY_SCHEMA,
             synchronous="FULL",
             contents="a project",
             remedy=REMEDY,

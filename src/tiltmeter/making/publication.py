@@ -26,6 +26,8 @@ from tiltmeter.making.licences import find_publishing_licence
 from tiltmeter.making.open_problems import AssembledItems, assemble_items
 from tiltmeter.making.project import Project
 from tiltmeter.making.project_lock import lock_project
+from tiltmeter.making.quality.untranslated_items import UntranslatedCounts, count_untranslated
+from tiltmeter.making.quality.untranslated_text import UNTRANSLATED
 from tiltmeter.making.review.review_outcomes import apply_changed_rule, list_drop_reasons
 from tiltmeter.making.timestamp import get_timestamp
 from tiltmeter.text_files import read_bytes, read_json
@@ -48,12 +50,25 @@ OpenItems = Literal["refuse", "keep", "leave-out"]
 OPEN_ITEMS: tuple[OpenItems, ...] = ("refuse", "keep", "leave-out")
 
 
+# What `publish_project` accepts with a reason.
+ACCEPTABLE = (UNTRANSLATED,)
+
+
 class OpenItemsError(UsageError):
     """Some items have open problems, which should be settled before the publication."""
 
     on_page = (
         "Some items have open problems or are not translated. "
         "Settle the problems, publish these items too, or leave these items out."
+    )
+
+
+class UntranslatedError(UsageError):
+    """Too many items have untranslated text, which should be settled or accepted before the publication."""
+
+    on_page = (
+        "Too many items have untranslated text. Settle them in the review, leave out items with open problems, or "
+        "raise `untranslated_share` in project.toml."
     )
 
 
@@ -71,9 +86,17 @@ class Edition:
 
 
 def publish_project(
-    project: Project, out: Path | str, *, open_items: OpenItems = "refuse", licence: str = ""
+    project: Project,
+    out: Path | str,
+    *,
+    open_items: OpenItems = "refuse",
+    licence: str = "",
+    accepted: Mapping[str, str] | None = None,
 ) -> Edition:
     """Publish the items of a project as a new edition, copy the edition to the folder `out`, and return it.
+
+    `accepted` maps what would stop the publication, `untranslated`, to the reason for accepting it; the reason is in
+    the data card.
 
     If the items and the licence have not changed since the last edition, the last edition is updated and copied.
     """
@@ -84,16 +107,17 @@ def publish_project(
         apply_changed_rule(project)
         assembled = assemble_items(project)
         items, left_out = _select_items(project, assembled, open_items)
+        checked = _check_untranslated(project, items, accepted or {})
         last = find_last_edition(project)
         lines = "".join(format_line(item) + "\n" for item in items)
         is_new = last is None or last.facts["sha256"] != _compute_sha256(lines) or last.facts["licence"] != allowed
         if last is not None and not is_new:
             # The items have not changed, but the data card must include the decisions since the last edition. Damaged
             # files are replaced.
-            folder, facts = last.folder, {**last.facts, "open_items": open_items, "left_out": left_out}
+            folder, facts = last.folder, {**last.facts, "open_items": open_items, "left_out": left_out, **checked}
             _write_files(project, assembled, items, lines, facts, folder)
         else:
-            facts = _build_facts(project, items, lines, left_out, allowed, last, open_items)
+            facts = _build_facts(project, items, lines, left_out, allowed, last, open_items) | checked
             with create_temporary_folder(project.folder / _EDITIONS) as part:
                 _write_files(project, assembled, items, lines, facts, part)
                 found = validate_records(PUBLISHED_ITEMS, parse(part / PUBLISHED_ITEMS))
@@ -149,6 +173,32 @@ def _select_items(
     if not items:
         raise UsageError("There is no item to publish; `tiltmeter make status` lists the open problems.")
     return items, left_out
+
+
+def _check_untranslated(project: Project, items: Sequence[Item], accepted: Mapping[str, str]) -> dict[str, Any]:
+    """Return facts about untranslated text; raise an UntranslatedError if its share is too high and not accepted."""
+    if unknown := [name for name in accepted if name not in ACCEPTABLE]:
+        raise UsageError(f"{unknown[0]!r} cannot be accepted; choose from {', '.join(ACCEPTABLE)}.")
+    counts = count_untranslated(project, [item.id for item in items])
+    if counts is None:
+        return {}
+    limit, reason = project.settings.untranslated_share, accepted.get(UNTRANSLATED, "").strip()
+    if UNTRANSLATED in accepted and not reason:
+        raise UsageError("The reason for accepting untranslated text is empty; write --accept untranslated=REASON.")
+    if counts.share > limit and not reason:
+        raise UntranslatedError(_explain_untranslated(counts, limit))
+    facts = {**counts.to_json(), "allowed_share": limit, "accepted_because": reason if counts.share > limit else ""}
+    return {UNTRANSLATED: facts}
+
+
+def _explain_untranslated(counts: UntranslatedCounts, limit: float) -> str:
+    limits = f" Loan words are counted too, because {counts.limits}." if counts.limits else ""
+    return (
+        f"{len(counts.untranslated):,} of {counts.items:,} items ({counts.share:.1%}) have untranslated text, for "
+        f"example {', '.join(counts.untranslated[:3])}; the setting `untranslated_share` allows {limit:.1%}.{limits} "
+        "Settle them in the review, omit items with open problems with --open leave-out, or publish with "
+        "--accept untranslated=REASON."
+    )
 
 
 def _build_facts(

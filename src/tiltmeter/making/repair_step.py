@@ -3,7 +3,7 @@
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 from tiltmeter.errors import UsageError
 from tiltmeter.making.draft import FindingKind, RepairFinding, count_findings, group_by_item
@@ -13,6 +13,7 @@ from tiltmeter.making.open_problems import assemble_items
 from tiltmeter.making.project import Project, reject_written_project
 from tiltmeter.making.project_lock import lock_project
 from tiltmeter.making.project_store import ProjectItem
+from tiltmeter.making.quality.untranslated_items import UntranslatedCounts, store_untranslated_findings
 from tiltmeter.making.repair import STEPS, repair_drafts
 from tiltmeter.making.repair.rule_precision import RulePrecision, read_project_precision
 from tiltmeter.making.repair_stages import Counts, count_after_steps, encode_stages
@@ -28,7 +29,7 @@ class RepairSummary:
     """The result of the step `repair`: numbers of findings by rule and kind, and of dropped items by reason.
 
     `pairs` is the number of sentence pairs on which the word aligner was trained. `stages` has the numbers of items
-    with open problems after each repair step.
+    with open problems after each repair step. `untranslated` counts the items of the project with untranslated text.
     """
 
     items: int
@@ -38,6 +39,7 @@ class RepairSummary:
     pairs: int
     seconds: float
     stages: tuple[tuple[str, Counts], ...] = ()
+    untranslated: UntranslatedCounts = field(default_factory=lambda: UntranslatedCounts(0, ()))
 
 
 def repair_project(
@@ -61,6 +63,7 @@ def _run_step(project: Project, steps: Sequence[str], aligner: Eflomal | None) -
         summary = _filter_pairs(project, entries, began)
     else:
         summary = _repair_items(project, entries, steps, aligner, began)
+    summary = replace(summary, untranslated=store_untranslated_findings(project))
     facts = {
         "items": summary.items,
         "findings": [[rule, kind, count] for (rule, kind), count in sorted(summary.findings.items())],

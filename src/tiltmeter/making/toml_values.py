@@ -41,6 +41,13 @@ class TomlTable:
         """Return the value of a key, which must be true or false."""
         return bool(self._validate_value(key, default, bool, "true or false"))
 
+    def read_share(self, key: str, default: float) -> float:
+        """Return the value of a key, which must be a number from 0 to 1."""
+        value = self.values.get(key, default)
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
+            raise self.build_error(key, "a number from 0 to 1")
+        return float(value)
+
     def read_texts(self, key: str, default: tuple[str, ...] = ()) -> tuple[str, ...]:
         """Return the value of a key, which must be a list of strings, as a tuple."""
         values = self._validate_value(key, list(default), list, "a list of texts")

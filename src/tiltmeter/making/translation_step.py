@@ -23,10 +23,17 @@ from tiltmeter.making.placeholders import SURE, USABLE, Placeholder, Placeholder
 from tiltmeter.making.project import Project, reject_written_project
 from tiltmeter.making.project_lock import lock_project
 from tiltmeter.making.project_store import ProjectItem, TextRole
+from tiltmeter.making.quality.untranslated_items import UntranslatedCounts, store_untranslated_findings
 from tiltmeter.making.step_completion import complete_step
 from tiltmeter.making.unrecorded_work import UnrecordedWork
 from tiltmeter.progress.progress import Progress, ReportProgress, ignore_progress
-from tiltmeter.translators import ItemTranslator, PartialTranslator, ProtectingTranslator, Translator
+from tiltmeter.translators import (
+    ItemTranslator,
+    MarkingTranslator,
+    PartialTranslator,
+    ProtectingTranslator,
+    Translator,
+)
 from tiltmeter.translators.batch_translation import list_untranslated_texts, translate_texts
 from tiltmeter.translators.cost import require_consent
 from tiltmeter.translators.translation_store import TranslationStore
@@ -60,13 +67,15 @@ class TranslationSummary:
     """The result of the step `translate`: numbers of translated items and of items with missing translations.
 
     `blanks` counts the contexts for each outcome of their blank, such as "kept" or "lost". `failed` maps the items that
-    a system for whole items could not translate to the reasons; they stay untranslated.
+    a system for whole items could not translate to the reasons; they stay untranslated. `untranslated` counts the
+    items of the project with untranslated text.
     """
 
     items: int = 0
     blanks: Counter[str] = field(default_factory=Counter)
     not_translated: int = 0
     failed: dict[str, str] = field(default_factory=dict)
+    untranslated: UntranslatedCounts = field(default_factory=lambda: UntranslatedCounts(0, ()))
     seconds: float = 0.0
 
 
@@ -163,6 +172,7 @@ def _translate_items(
             report(Progress(start + len(batch), len(entries)))
     if aligner is not None:
         _restore_by_alignment(project, aligner, summary)
+    summary.untranslated = store_untranslated_findings(project)
     summary.seconds = time.monotonic() - began
     # Record the step also if no item was left to translate: an earlier run may have been interrupted before recording.
     if entries or work.earlier.items or not any(record.step == _STEP for record in project.store.list_steps()):
@@ -277,10 +287,13 @@ def _translate_batch(
     translations = translate_texts(translator, plain, language, cache)
     contexts = dict.fromkeys(text.text for texts in wanted.values() for text in texts if text.has_blank)
     blanked = _translate_contexts(project, translator, list(contexts), cache)
+    unknown = _list_unknown_words(translator, wanted)
     with project.store.begin_transaction():
         for entry in batch:
             # Items that were corrected or dropped since the step began are skipped.
             if project.store.get_item(entry.id).version == entry.version:
+                if entry.id in unknown:
+                    project.store.set_unknown_words(entry.id, unknown[entry.id])
                 _write_translations(
                     project, translator.name, entry, wanted[entry.id], translations, blanked, work.summary
                 )
@@ -324,6 +337,19 @@ def _translate_whole_items(
             summary.items += 1
             work.add_texts(wanted)
         work.sum_unrecorded_work().save(store)
+
+
+def _list_unknown_words(
+    translator: Translator, wanted: Mapping[str, Sequence[TextToTranslate]]
+) -> dict[str, list[str]]:
+    """Return the words of each item that the system does not know; empty if the system marks no words."""
+    if not isinstance(translator, MarkingTranslator):
+        return {}
+    texts = [(item, text.text) for item, own in wanted.items() for text in own if text.role != "filled"]
+    found: dict[str, list[str]] = {item: [] for item in wanted}
+    for (item, _), words in zip(texts, translator.list_unknown_words([text for _, text in texts]), strict=True):
+        found[item] += words
+    return found
 
 
 def _translate_contexts(

@@ -15,6 +15,7 @@ from tiltmeter.registry import OWN_PACKAGE, Component, index_components, list_pl
 from tiltmeter.translators.translator_protocol import (
     ItemTranslator,
     ListingTranslator,
+    MarkingTranslator,
     PartialTranslator,
     ProtectingTranslator,
     SourceTranslator,
@@ -24,6 +25,7 @@ from tiltmeter.translators.translator_protocol import (
 __all__ = [
     "ItemTranslator",
     "ListingTranslator",
+    "MarkingTranslator",
     "PartialTranslator",
     "ProtectingTranslator",
     "SourceTranslator",

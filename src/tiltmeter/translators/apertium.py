@@ -10,6 +10,7 @@ from functools import cached_property
 from pathlib import Path
 
 from tiltmeter.errors import ModelError, UsageError
+from tiltmeter.forms.word_difference import find_word_spans
 from tiltmeter.language_codes import get_base_code, is_same_language
 from tiltmeter.translators.translator_protocol import SOURCE
 
@@ -17,6 +18,8 @@ PROGRAM = "apertium"
 # Apertium's code for the languages that it treats as one, Serbo-Croatian.
 _SERBO_CROATIAN = "hbs"
 _BREAK = "\n\n"
+# A word that Apertium does not know; a hyphenated word has one mark.
+_MARKED = re.compile(r"\*(\S+)")
 
 
 class ApertiumTranslator:
@@ -76,10 +79,22 @@ class ApertiumTranslator:
 
     def translate(self, texts: Sequence[str], language: str) -> list[str]:  # noqa: ARG002 - the mode includes it
         """Translate all texts in one call of the program; words that are not in the dictionary stay untranslated."""
+        return self._translate_paragraphs(texts, ["-u"])
+
+    def list_unknown_words(self, texts: Sequence[str]) -> list[list[str]]:
+        """Return the words of each text that Apertium marks with `*`, because its dictionary does not have them."""
+        marked = self._translate_paragraphs(texts, [])
+        return [[word for chunk in _MARKED.findall(text) for word in _list_words(chunk)] for text in marked]
+
+    def _translate_paragraphs(self, texts: Sequence[str], options: Sequence[str]) -> list[str]:
         # Separate texts by an empty line, because Apertium applies its rules across a single line break.
         paragraphs = [" ".join(text.split()) for text in texts]
-        translated = _run_apertium(["-u", self.mode], _BREAK.join(paragraphs) + _BREAK)
+        translated = _run_apertium([*options, self.mode], _BREAK.join(paragraphs) + _BREAK)
         return [" ".join(paragraph.split()) for paragraph in translated.removesuffix(_BREAK).split(_BREAK)]
+
+
+def _list_words(text: str) -> list[str]:
+    return [text[start:end] for start, end in find_word_spans(text)]
 
 
 def _split_mode(mode: str) -> tuple[str, str]:

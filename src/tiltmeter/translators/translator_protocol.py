@@ -69,6 +69,14 @@ class SourceTranslator(Translator, Protocol):
 
 
 @runtime_checkable
+class MarkingTranslator(Translator, Protocol):
+    """A translation system that knows which words it could not translate."""
+
+    def list_unknown_words(self, texts: Sequence[str]) -> list[list[str]]:
+        """Return, for each source text, the words that the system leaves untranslated because it does not know them."""
+
+
+@runtime_checkable
 class ListingTranslator(Translator, Protocol):
     """A translation system that can list its languages without translating a text."""
 

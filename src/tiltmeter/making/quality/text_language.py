@@ -1,0 +1,53 @@
+"""Whether a translated text is still in the source language, by the package py3langid."""
+
+from copy import copy
+from dataclasses import dataclass
+from functools import cache
+from importlib.util import find_spec
+from typing import Any
+
+from tiltmeter.forms.word_difference import find_word_spans
+from tiltmeter.language_codes import get_base_code
+
+# A text is reported if the source language has at least this share of the probability of both languages. Shorter texts
+# are not judged, because their language is too uncertain.
+_CONFIDENCE = 0.98
+_FEWEST_WORDS = 4
+
+
+@dataclass(frozen=True)
+class TextLanguage:
+    """Decides between the source language and the target language of a text."""
+
+    source: str
+    identifier: Any
+
+    def is_source(self, text: str) -> bool:
+        """Return whether the text is almost certainly in the source language."""
+        if len(list(find_word_spans(text))) < _FEWEST_WORDS:
+            return False
+        return float(dict(self.identifier.rank(text))[self.source]) >= _CONFIDENCE
+
+
+@cache
+def create_text_language(source_language: str, language: str) -> TextLanguage | None:
+    """Return the decision between two languages; None if py3langid is not installed or does not know one of them.
+
+    >>> create_text_language("en", "es").is_source("The teacher sang all day and all night.")
+    True
+    """
+    if find_spec("py3langid") is None:
+        return None
+    identifier = copy(_load_identifier())
+    source, own = get_base_code(source_language), get_base_code(language)
+    if not {source, own} <= set(identifier.labels) or source == own:
+        return None
+    identifier.set_languages({source, own})
+    return TextLanguage(source, identifier)
+
+
+@cache
+def _load_identifier() -> Any:
+    from py3langid.langid import MODEL_FILE, LanguageIdentifier
+
+    return LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
