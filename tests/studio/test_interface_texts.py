@@ -80,13 +80,16 @@ _BUILT = re.compile(r"(verdicts|states|names|agreement\.(alpha|kappa)|scripts|pr
 
 def test_every_text_is_used_and_every_used_text_exists() -> None:
     used = {key for key in list_used_keys() if key.split(".")[0] in {name.split(".")[0] for name in ENGLISH}}
-    assert used - ENGLISH.keys() == set()
-    assert {key for key in ENGLISH if key not in used and not _BUILT.match(key)} == set()
+    # A key that ends in an underscore is the beginning of keys that are built from values.
+    beginnings = tuple(key for key in used if key.endswith("_"))
+    assert used - ENGLISH.keys() == set(beginnings)
+    unused = {key for key in ENGLISH if key not in used and not _BUILT.match(key)}
+    assert {key for key in unused if not key.startswith(beginnings)} == set()
 
 
 def test_a_value_in_braces_is_a_name() -> None:
     assert find_text_problems(ENGLISH) == {}
-    with pytest.raises(ValueError, match=r"."):
+    with raises_mentioning(ValueError, "done.__class__"):
         list(list_values("{done.__class__}"))
 
 

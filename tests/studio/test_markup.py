@@ -89,7 +89,12 @@ def test_in_reviews(workspace: Path) -> None:
     try:
         shows(ana.get("/review"), LONG, EVIL)
         shows(ana.get(f"/review/item?{project}"), EVIL)
-        page = shows(post(ana, "next"), f"{LONG} BLANK", EVIL)  # proposals and reasons
+        shows(post(ana, "next"), LONG)  # the guidelines, before the first item
+        page = shows(post(ana, "start"), f"{LONG} BLANK", EVIL)  # proposals and reasons
+        shows(ana.get(f"/review/items?{project}"), EVIL)
+        shows(ana.get(f"/review/items?{project}&search={quote(LONG)}&reason={quote(LONG)}&sort={quote(LONG)}"), LONG)
+        shows(ana.get(f"/review/groups?{project}&key={quote(LONG)}"))
+        shows(post(ana, "group/decide", key=LONG, **{f"item:{LONG}": LONG}), LONG)
         shows(ana.get(f"/review/project?{project}"), LONG, f"Ana {EVIL}")
         edited = {"text:context": f"{LONG} BLANK", "text:target_term": EVIL}
         checked = shows(post(ana, "check", item="i0", **edited, **{"why:target-not-in-context": EVIL}), LONG)
@@ -145,7 +150,7 @@ def test_in_written_items_and_ratings(tmp_path: Path) -> None:
         page = shows(htmx(ida, f"/review/rated?{project}", rated), "is stored: step 2")
         shows(htmx(ida, f"/review/rated?{project}", {**rated, "unit": LONG, "task": LONG}))
         shows(htmx(ida, f"/review/rated?{project}", {**rated, "task": "fit", "text:sentence": f"We {LONG}"}))
-        shows(htmx(ana, f"/review/next?{project}"), f"I {LONG}", f"We {LONG}")
+        shows(htmx(ana, f"/review/start?{project}"), f"I {LONG}", f"We {LONG}")
     finally:
         studio.projects.close()
 

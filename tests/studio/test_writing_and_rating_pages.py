@@ -75,7 +75,7 @@ def test_rating_is_blind_first(clients: tuple[TestClient, TestClient]) -> None:
     answer = htmx(ida, f"/review/rated?{P}", proposed).text
     assert "rated all your items" in answer
     # Reviewers see the proposal of a rater with a number.
-    shown = htmx(ana, f"/review/next?{P}").text
+    shown = htmx(ana, f"/review/start?{P}").text
     assert 'data-text="I swept the floor."' in shown
     # Items that are written later can be rated without opening the project again.
     write(ana, "I cooked.", "Varila som.")

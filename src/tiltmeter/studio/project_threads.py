@@ -17,6 +17,7 @@ from tiltmeter.making.project import DATABASE, Project, open_project
 from tiltmeter.making.project_settings import SETTINGS
 from tiltmeter.making.rating.rating import RatingSession
 from tiltmeter.making.review.review import Review
+from tiltmeter.making.review.review_list import ReviewList
 from tiltmeter.making.writing.written_item_ratings import load_rating
 
 T = TypeVar("T")
@@ -38,6 +39,11 @@ class ProjectSession:
     def review(self) -> Review:
         """Return the review of the project."""
         return Review(self.project)
+
+    @cached_property
+    def review_list(self) -> ReviewList:
+        """Return the list of the items in the review."""
+        return ReviewList(self.review)
 
     def run_with_rating_session(self, task: Callable[[RatingSession], T]) -> T:
         """Call `task` with the rating session of the project, and return the result of the task.

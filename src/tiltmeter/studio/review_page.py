@@ -62,7 +62,7 @@ class ReviewPage:
     `reasons` are the problems that are not about one text. `filled` has the context with each candidate word filled in.
     `shown` is a digest of the texts, and `decided` the reviewer's current decision on these texts. `known` is the
     number of the reviewer's decisions on the item, including withdrawn decisions. `done` is the number of items that
-    the reviewer has decided on, and `left` the number of items that remain.
+    the reviewer has decided on, and `left` the number of items that remain, which need about `hours_left` hours.
     """
 
     item: str
@@ -79,6 +79,7 @@ class ReviewPage:
     decided: ReviewDecision | None
     done: int
     left: int
+    hours_left: float | None
 
 
 def build_review_page(review: Review, reviewer: str, view: ReviewItem) -> ReviewPage:
@@ -123,6 +124,7 @@ def build_review_page(review: Review, reviewer: str, view: ReviewItem) -> Review
         decided=own,
         done=done,
         left=left,
+        hours_left=review.forecast_hours(reviewer),
     )
 
 

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from tiltmeter.errors import UsageError
+from tiltmeter.making.open_problems import OpenProblem
 from tiltmeter.making.project import Project
 from tiltmeter.making.project_store import ProjectItem
 from tiltmeter.making.review.review_decisions import build_review_item, find_unsettled_problems, make_decision
@@ -25,9 +26,10 @@ from tiltmeter.making.review.review_outcomes import (
     record_decision,
     select_current_decisions,
 )
-from tiltmeter.making.review.review_queue import ReviewQueue
+from tiltmeter.making.review.review_queue import QueuedItem, ReviewQueue
 from tiltmeter.making.review.review_rule import ReviewDecision, ReviewOutcome, ReviewState, ReviewVerdict
 from tiltmeter.making.review.review_tables import ReviewQuestion
+from tiltmeter.making.review.review_times import LONGEST, ReviewerTime
 from tiltmeter.making.review.review_views import (
     ConflictChangedError,
     QueueEntry,
@@ -79,6 +81,15 @@ class Review:
         """Return the text of the guidelines for reviewers; an empty text if the project has no guidelines."""
         return self.project.read_guidelines()
 
+    def record_notice(self, reviewer: str) -> None:
+        """Record that a reviewer has read the guidelines and the notice about contents."""
+        with self._begin_transaction():
+            self._store.record_notice(self._find_reviewer(reviewer))
+
+    def has_read_notice(self, reviewer: str) -> bool:
+        """Return whether a reviewer has read the guidelines and the notice about contents."""
+        return self._store.has_read_notice(reviewer.strip())
+
     # Methods for the queue of items
 
     def list_queue(self, state: ReviewState | None = None) -> list[QueueEntry]:
@@ -127,6 +138,7 @@ class Review:
         comment: str = "",
         shown: str | None = None,
         known: int | None = None,
+        seconds: float = 0.0,
         via: str = "",
     ) -> ReviewOutcome:
         """Store a reviewer's decision on an item (accept, edit or drop); return the outcome of all decisions.
@@ -137,7 +149,8 @@ class Review:
 
         `known` is the number of the reviewer's decisions on the item, including withdrawn decisions, when the page was
         built. If there are more decisions now, the additional ones came from the same page (a double click) and are
-        replaced. `via` is the program or file from which the decision came.
+        replaced. `seconds` is the time that the reviewer needed, without pauses; 0 if it is unknown. `via` is the
+        program or file from which the decision came.
         """
         name = self._find_reviewer(reviewer)
         with self._begin_transaction():
@@ -145,7 +158,54 @@ class Review:
             decision = make_decision(
                 self.project, entry, name, verdict, texts or {}, proposals or {}, accepted or {}, shown, problems
             )
-            return self._store_decision(replace(decision, comment=comment.strip(), via=via), known)
+            return self._store_decision(replace(decision, comment=comment.strip(), via=via), known, seconds)
+
+    def decide_on_items(
+        self,
+        reviewer: str,
+        decisions: Mapping[str, tuple[Mapping[str, str], str]],
+        *,
+        seconds: float = 0.0,
+        via: str = "",
+    ) -> tuple[list[str], dict[str, str]]:
+        """Store a reviewer's decisions to keep several items, all in one transaction.
+
+        `decisions` maps each item to its new texts and to the digest of the texts that the reviewer saw. Return the
+        items whose decisions were stored, and the reasons why the others were left out: the item has changed, is
+        decided, reserved for somebody else, or needs a reason for a warning. `seconds` is the time for all items.
+        """
+        name, stored, refused = self._find_reviewer(reviewer), [], {}
+        with self._begin_transaction():
+            for item, (texts, shown) in decisions.items():
+                try:
+                    entry, problems = self._get_reviewable_item(item), self._queue.get_problems(item)
+                    if not self.can_decide(item, name):
+                        raise UsageError(f"{item} is already decided or reserved for another reviewer.")
+                    verdict: ReviewVerdict = "edit" if texts else "accept"
+                    made = make_decision(self.project, entry, name, verdict, texts, {}, {}, shown, problems)
+                except UsageError as error:
+                    refused[item] = str(error)
+                    continue
+                self._store_decision(replace(made, via=via), seconds=seconds / len(decisions))
+                stored.append(item)
+        return stored, refused
+
+    def can_decide(self, item: str, reviewer: str) -> bool:
+        """Return whether the queue could offer an item to a reviewer now."""
+        return self._queue.can_take(item, reviewer, self._clock())
+
+    def list_queued_items(self) -> list[tuple[QueuedItem, list[OpenProblem]]]:
+        """Return all items of the queue with their open problems, in the order of the project."""
+        self._queue.refresh()
+        return [(entry, self._queue.get_problems(entry.item)) for entry in self._queue.list_items()]
+
+    def find_obstacles(self, view: ReviewItem, texts: Mapping[str, str]) -> list[ReviewProblem]:
+        """Return the problems because of which an item needs more than new `texts`: errors and unsettled warnings.
+
+        Raise a UsageError if a text is empty or has a wrong number of blanks.
+        """
+        validate_texts(view, texts)
+        return self.find_unsettled_problems(view, texts)
 
     def check_texts(self, reviewer: str, item: str, texts: Mapping[str, str]) -> list[ReviewProblem]:
         """Return the problems that an item would have with the new `texts`: errors, and warnings that need a reason.
@@ -289,7 +349,9 @@ class Review:
             states[entry.state] += 1
         names = self._store.list_reviewer_names()
         return ReviewProgress(
-            states, {name: (self._queue.count_decided(name), self._queue.count_remaining(name)) for name in names}
+            states,
+            {name: (self._queue.count_decided(name), self._queue.count_remaining(name)) for name in names},
+            self._queue.count_missing_decisions(),
         )
 
     def count_progress(self, reviewer: str) -> tuple[int, int]:
@@ -297,6 +359,11 @@ class Review:
         name = self._find_reviewer(reviewer)
         self._queue.refresh()
         return self._queue.count_decided(name), self._queue.count_remaining(name)
+
+    def forecast_hours(self, reviewer: str) -> float | None:
+        """Return the hours that a reviewer still needs; None if too few times are known."""
+        known = self._store.sum_decision_times().get(self._find_reviewer(reviewer), (0, 0.0))
+        return ReviewerTime(*known, self.count_progress(reviewer)[1]).hours_left
 
     def find_previous_decision(self, reviewer: str, item: str) -> ReviewDecision | None:
         """Return the decision that the reviewer made before deciding on this item.
@@ -370,8 +437,12 @@ class Review:
             self._queue.require_full_refresh()
             raise
 
-    def _store_decision(self, decision: ReviewDecision, known: int | None = None) -> ReviewOutcome:
+    def _store_decision(
+        self, decision: ReviewDecision, known: int | None = None, seconds: float = 0.0
+    ) -> ReviewOutcome:
         outcome = record_decision(self.project, decision, known)
+        if seconds > 0:
+            self._store.add_decision_time(decision.item, decision.reviewer, min(seconds, LONGEST))
         self._queue.free_reservation(decision.item, decision.reviewer)
         self._queue.update_item(decision.item)
         return outcome

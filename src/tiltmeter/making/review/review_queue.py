@@ -144,6 +144,11 @@ class ReviewQueue:
         """Return the number of items that a reviewer can still decide on, including items with an open question."""
         return len(self._known.incomplete - self._known.decided.get(reviewer, set()))
 
+    def count_missing_decisions(self) -> int:
+        """Return the number of decisions that are missing, summed over all items."""
+        known = self._known
+        return sum(self._rule.reviewers - len(known.items[item].deciders) for item in known.incomplete)
+
     def take_next_item(self, reviewer: str, now: float, held: float, skip: Collection[str]) -> str | None:
         """Return the id of the next item for a reviewer, and reserve the item; None if there is no item left.
 
@@ -162,6 +167,17 @@ class ReviewQueue:
                         self._reserve_item(item, reviewer, now, now + held)
                         return item
         return None
+
+    def can_take(self, item: str, reviewer: str, now: float) -> bool:
+        """Return whether a reviewer can decide on an item: it needs decisions, and is not reserved for others."""
+        entry = self._known.items.get(item)
+        if entry is None or item not in self._known.incomplete:
+            return False
+        if any(name.casefold() == reviewer.casefold() for name in entry.deciders):
+            return False
+        slots = self._known.slots.get(item, {}).values()
+        others = sum(one.expires > now and one.reviewer.casefold() != reviewer.casefold() for one in slots)
+        return len(entry.deciders) + others < self._rule.reviewers
 
     @staticmethod
     def _is_reserved(slots: Mapping[int, _Reservation], reviewer: str, now: float) -> bool:

@@ -11,6 +11,7 @@ from tiltmeter.making.reliability import Agreement, compute_cohen_kappa, compute
 from tiltmeter.making.review.review import Review
 from tiltmeter.making.review.review_outcomes import get_review_rule, is_own_conflict
 from tiltmeter.making.review.review_rule import ReviewDecision, ReviewRule
+from tiltmeter.making.review.review_times import ReviewerTime, estimate_hours_left, summarise_times
 from tiltmeter.making.review.review_views import ReviewProgress
 
 
@@ -41,7 +42,7 @@ class ReviewSummary:
     """The rule, progress and agreement of a review.
 
     `adjudicators` maps each person to a number of adjudications, and `own_conflicts` to the number of these about items
-    on which the same person had decided.
+    on which the same person had decided. `times` has the time of each reviewer.
     """
 
     rule: ReviewRule
@@ -49,6 +50,7 @@ class ReviewSummary:
     agreement: ReviewAgreement
     adjudicators: Counter[str]
     own_conflicts: Counter[str]
+    times: dict[str, ReviewerTime]
 
     def to_json(self) -> dict[str, Any]:
         """Return the summary as JSON values."""
@@ -61,6 +63,8 @@ class ReviewSummary:
             },
             "adjudicators": dict(self.adjudicators),
             "own_conflicts": dict(self.own_conflicts),
+            "times": {name: time.to_json() for name, time in self.times.items()},
+            "hours_left": estimate_hours_left(self.times, self.progress.missing),
             "agreement": self.agreement.to_json(),
         }
 
@@ -70,6 +74,11 @@ class ReviewSummary:
         lines = [f"items: {states}; {self.rule} reviewers must agree"]
         for name, (decided, left) in self.progress.reviewers.items():
             lines.append(f"{name}: decided items: {decided:,}, remaining items: {left:,}")
+        for name, time in self.times.items():
+            if time.seconds_per_item is not None:
+                lines.append(f"{name}: {time.seconds / 3600:.1f} hours, {time.seconds_per_item:.0f} s per item")
+        if (hours := estimate_hours_left(self.times, self.progress.missing)) is not None:
+            lines.append(f"forecast: {hours:.1f} hours of review remain")
         for name, count in self.adjudicators.items():
             own = self.own_conflicts[name]
             also = f", {own:,} of them after a decision of the same person" if own else ""
@@ -100,8 +109,9 @@ def summarise_review(project: Project, progress: ReviewProgress | None = None) -
         for decision in adjudications
         if is_own_conflict(project, project.store.get_item(decision.item), decision.reviewer)
     )
+    times = summarise_times(project.store, progress)
     agreement = compute_decision_agreement(project.store.list_blind_decisions())
-    return ReviewSummary(get_review_rule(project), progress, agreement, adjudicators, own)
+    return ReviewSummary(get_review_rule(project), progress, agreement, adjudicators, own, times)
 
 
 def compute_decision_agreement(decisions: Iterable[ReviewDecision]) -> ReviewAgreement:

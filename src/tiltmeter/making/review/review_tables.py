@@ -56,6 +56,16 @@ CREATE TABLE IF NOT EXISTS reveals (  -- reviewers who have seen the decisions o
     at TEXT NOT NULL,
     PRIMARY KEY (item, reviewer)
 ) STRICT, WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS decision_times (  -- how long a reviewer worked on a decision
+    decision INTEGER PRIMARY KEY,
+    item TEXT NOT NULL,
+    reviewer TEXT NOT NULL,
+    seconds REAL NOT NULL     -- without pauses
+) STRICT;
+CREATE TABLE IF NOT EXISTS read_notices (  -- reviewers who have read the guidelines and the notice about contents
+    reviewer TEXT PRIMARY KEY COLLATE NOCASE,
+    at TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS applied (  -- the applied outcome of an item, and its stage and texts before
     item TEXT PRIMARY KEY,
     outcome TEXT NOT NULL,
@@ -161,6 +171,31 @@ class ReviewTables(RowChecksumDatabase):
         since = self.list_own_decisions(decision.item, decision.reviewer)[known:]
         current = (one for one in self.list_decisions(decision.item) if one.shown == decision.shown)
         return [one.number for one in current if one.number in since]
+
+    def add_decision_time(self, item: str, reviewer: str, seconds: float) -> None:
+        """Store how long a reviewer worked on the last decision on an item."""
+        self._db.execute(
+            "INSERT OR REPLACE INTO decision_times SELECT max(id), item, reviewer, ? FROM decisions "
+            "WHERE item = ? AND reviewer = ? GROUP BY item, reviewer",
+            [seconds, item, reviewer],
+        )
+
+    def sum_decision_times(self) -> dict[str, tuple[int, float]]:
+        """Return the number of decisions with a known time and the sum of their seconds, for each reviewer."""
+        query = (
+            "SELECT t.reviewer, count(*), sum(t.seconds) FROM decision_times t JOIN decisions d ON d.id = t.decision "
+            "GROUP BY t.reviewer"
+        )
+        return {reviewer: (count, seconds) for reviewer, count, seconds in self._db.execute(query)}
+
+    def record_notice(self, reviewer: str) -> None:
+        """Record that a reviewer has read the guidelines and the notice about contents."""
+        self._db.execute("INSERT OR IGNORE INTO read_notices VALUES (?, ?)", [reviewer, get_timestamp()])
+
+    def has_read_notice(self, reviewer: str) -> bool:
+        """Tell whether a reviewer has read the guidelines and the notice about contents."""
+        query = "SELECT 1 FROM read_notices WHERE reviewer = ?"
+        return self._db.execute(query, [reviewer]).fetchone() is not None
 
     def list_own_decisions(self, item: str, reviewer: str) -> list[int]:
         """Return the ids of a reviewer's decisions on an item, including withdrawn decisions, without adjudications."""

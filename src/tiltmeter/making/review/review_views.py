@@ -127,10 +127,14 @@ class ConflictChangedError(UsageError):
 
 @dataclass(frozen=True, slots=True)
 class ReviewProgress:
-    """The number of items in each state, and the numbers of decided and remaining items of each reviewer."""
+    """The number of items in each state, and the numbers of decided and remaining items of each reviewer.
+
+    `missing` is the number of decisions that are missing.
+    """
 
     states: dict[ReviewState, int]
     reviewers: dict[str, tuple[int, int]]
+    missing: int = 0
 
 
 def get_proposal_text(view: ReviewItem, field: str, number: int) -> str:

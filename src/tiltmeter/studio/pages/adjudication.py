@@ -20,6 +20,7 @@ from tiltmeter.making.review.review import Review
 from tiltmeter.making.review.review_marks import MarkedPiece, mark_changes, mark_texts
 from tiltmeter.making.review.review_rule import ReviewDecision, ReviewVerdict
 from tiltmeter.making.review.review_status import summarise_review
+from tiltmeter.making.review.review_times import estimate_hours_left
 from tiltmeter.making.review.review_views import ConflictChangedError, ReviewConflict, ReviewItem
 from tiltmeter.studio import responses
 from tiltmeter.studio.pages.permissions import (
@@ -91,7 +92,8 @@ def _render_agreement(request: Request) -> Response:
     # that requests of reviewers do not have to wait.
     with open_project(get_project_folder(request)) as project:
         summary = summarise_review(project, progress)
-    return render_review(request, "review_agreement.html.jinja", summary=summary)
+    hours = estimate_hours_left(summary.times, progress.missing) if summary else None
+    return render_review(request, "review_agreement.html.jinja", summary=summary, hours_left=hours)
 
 
 # The following functions are for conflicts.

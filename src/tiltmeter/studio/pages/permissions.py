@@ -63,6 +63,15 @@ def build_language_values(settings: ProjectSettings) -> dict[str, str]:
     }
 
 
+def parse_seconds(values: Mapping[str, str]) -> float:
+    """Return the time that the page measured, in seconds; 0 if it is missing or is not a number."""
+    try:
+        seconds = float(values.get("seconds", ""))
+    except ValueError:
+        return 0.0
+    return seconds if 0 < seconds < float("inf") else 0.0
+
+
 def select_fields(values: Mapping[str, str], prefix: str) -> dict[str, str]:
     """Return the form fields whose names begin with `prefix`, such as `text:`; the prefix is removed from the names."""
     return {key.removeprefix(prefix): value for key, value in values.items() if key.startswith(prefix)}

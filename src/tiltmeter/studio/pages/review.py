@@ -21,7 +21,7 @@ from tiltmeter.making.review.review_views import ReviewItem
 from tiltmeter.reports.language_names import get_language_name
 from tiltmeter.studio import responses
 from tiltmeter.studio.interface_texts import InterfaceTexts
-from tiltmeter.studio.pages import StudioPage, adjudication, rating, writing
+from tiltmeter.studio.pages import StudioPage, adjudication, rating, review_items, writing
 from tiltmeter.studio.pages.permissions import (
     VIA,
     build_form_route,
@@ -32,6 +32,7 @@ from tiltmeter.studio.pages.permissions import (
     get_settings,
     get_texts,
     get_user_name,
+    parse_seconds,
     quote_title,
     render_review,
     require_user_name,
@@ -181,10 +182,38 @@ def _render_item(request: Request) -> Response:
 
 
 def _render_next_item(request: Request) -> Response:
-    """Reserve the next item for the user and render the item; the user becomes a reviewer of the project."""
+    """Reserve the next item for the user and render the item; the user becomes a reviewer of the project.
 
-    def take_next(review: Review, name: str) -> NextItem:
+    Before the first item, render the guidelines and a notice about contents.
+    """
+
+    name = require_user_name(request)
+
+    def read_notice(session: ProjectSession) -> dict[str, Any] | None:
+        session.review.add_reviewer(name)
+        if session.review.has_read_notice(name):
+            return None
+        return {"guidelines": session.review.read_guidelines(), "settings": session.project.settings}
+
+    if notice := run_in_project(request, read_notice):
+        return render_review(request, "review_notice.html.jinja", **notice)
+    return _take_next_item(request)
+
+
+def _store_notice(request: Request) -> Response:
+    """Record that the user has read the guidelines and the notice about contents, and render the next item."""
+    name = require_user_name(request)
+
+    def record_notice(review: Review) -> None:
         review.add_reviewer(name)
+        review.record_notice(name)
+
+    run_in_review(request, record_notice)
+    return _take_next_item(request)
+
+
+def _take_next_item(request: Request) -> Response:
+    def take_next(review: Review, name: str) -> NextItem:
         return review.take_next_item(name), Markup()
 
     return _render_after_action(request, take_next)
@@ -212,6 +241,7 @@ def _decide_item(review: Review, name: str, values: Mapping[str, str], t: Interf
         comment=values.get("comment", ""),
         shown=values.get("shown", ""),
         known=responses.parse_whole_number(values.get("known") or "0", "The number of decisions"),
+        seconds=parse_seconds(values),
         via=VIA,
     )
     # The notice does not contain the final state of the item, which would reveal the decisions of other reviewers.
@@ -318,6 +348,7 @@ STUDIO_PAGE = StudioPage(
         build_form_route("/review/who", _choose_reviewer),
         Route("/review/item", _render_item),
         Route("/review/next", _render_next_item, methods=["POST"]),
+        Route("/review/start", _store_notice, methods=["POST"]),
         Route("/review/previous", _render_previous_item),
         build_form_route("/review/decide", _store_decision),
         build_form_route("/review/ask", _store_question),
@@ -325,6 +356,7 @@ STUDIO_PAGE = StudioPage(
         build_form_route("/review/check", _check_texts),
         Route("/review/history", _render_history),
         *adjudication.ROUTES,
+        *review_items.ROUTES,
         *writing.ROUTES,
         *rating.ROUTES,
     ],

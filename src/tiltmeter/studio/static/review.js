@@ -10,7 +10,7 @@
 
   const press = (key) => {
     const found = [...document.querySelectorAll("[data-key]")].find((one) => one.dataset.key === key);
-    if (found?.matches("input")) found.focus();
+    if (found?.matches("input, select")) found.focus();
     else if (found && !found.disabled) found.click();
     return Boolean(found);
   };
@@ -89,6 +89,16 @@
     if (event.defaultPrevented) (list.open ? list.querySelector("summary") : start())?.focus();
   };
 
+  // Moves the focus to the next or previous row of a list.
+  const move = (step) => (event) => {
+    const target = event.target instanceof Element ? event.target : document.body;
+    const rows = [...document.querySelectorAll("[data-row]")];
+    if (!rows.length || !keys?.checked || isTyping(target)) return;
+    const now = rows.indexOf(document.activeElement);
+    rows[now < 0 ? 0 : Math.max(0, Math.min(rows.length - 1, now + step))].focus();
+    event.preventDefault();
+  };
+
   const submit = (event) => {
     const own = event.target instanceof Element ? event.target.closest("form") : null;
     const chosen = own ?? form();
@@ -108,7 +118,7 @@
   const bindings = { "$mod+Enter": submit, "Control+Enter": submit, Escape: leave, "?": help, "Shift+?": help };
   bindings.Enter = on("Enter");
   // Letters are matched by character; on keyboards with other scripts, such as Greek, by position.
-  for (const key of "edaupnc") {
+  for (const key of "edaupncbfgsx") {
     bindings[key] = on(key);
     bindings[`Key${key.toUpperCase()}`] = (event) => { if (!/^[a-z]$/i.test(event.key)) on(key)(event); };
   }
@@ -116,6 +126,9 @@
   for (const digit of "123456789") {
     for (const code of [`Digit${digit}`, `Shift+Digit${digit}`, `Numpad${digit}`]) bindings[code] = on(digit);
   }
+  bindings["/"] = bindings["Shift+/"] = on("/");
+  bindings.j = move(1);
+  bindings.k = move(-1);
   if (navigator.platform.startsWith("Mac") === false) delete bindings["$mod+Enter"];
   window.tinykeys.tinykeys(window, bindings);
 
@@ -142,6 +155,36 @@
   // Enter must not submit the form from a single-line field such as a comment; only Ctrl+Enter does.
   document.addEventListener("keydown", (event) => {
     if (event.key === "Enter" && !event.ctrlKey && !event.metaKey && event.target.matches?.("#desk input:not([type=radio])")) event.preventDefault();
+  });
+
+  // Measures the time of a decision. Gaps without input that are longer than PAUSE are pauses and do not count.
+  const PAUSE = 60000;
+  let active = 0;
+  let last = performance.now();
+  const count = () => {
+    const now = performance.now();
+    if (now - last <= PAUSE && !document.hidden) active += now - last;
+    last = now;
+  };
+  for (const name of ["keydown", "pointerdown", "pointermove", "wheel", "input"]) {
+    document.addEventListener(name, count, { capture: true, passive: true });
+  }
+  document.addEventListener("visibilitychange", () => {
+    if (document.hidden) {
+      const now = performance.now();
+      if (now - last <= PAUSE) active += now - last;
+    }
+    last = performance.now();
+  });
+  document.addEventListener("htmx:configRequest", (event) => {
+    if (!event.target.matches?.("form[data-timed]")) return;
+    count();
+    event.detail.parameters.seconds = (active / 1000).toFixed(2);
+  });
+  document.addEventListener("htmx:afterSettle", (event) => {
+    if (event.target !== desk()) return;
+    active = 0;
+    last = performance.now();
   });
 
   // Only htmx may send forms.

@@ -1,0 +1,116 @@
+"""Identical proposals: the same change for the same subject in several items, on which a reviewer decides at once.
+
+A reviewer sees the changed text of each item before deciding. Items that would have an unsettled warning with the new
+text, and items that changed after the preview, are left for single decisions.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from tiltmeter.errors import UsageError
+from tiltmeter.making.review.review import Review
+from tiltmeter.making.review.review_index import IndexedItem, ProposedChange
+from tiltmeter.making.review.review_list import ReviewList
+from tiltmeter.making.review.review_marks import MarkedPiece, mark_changes
+
+# Maximum number of items in one preview, so that a person can read it.
+MOST_ITEMS = 50
+# What to do with the items: use the proposed text, or keep the present text.
+BulkChoice = Literal["use", "keep"]
+
+
+@dataclass(frozen=True, slots=True)
+class ProposalGroup:
+    """Identical proposals; `change` is the proposal for the first of the items."""
+
+    key: str
+    subject: str
+    change: ProposedChange
+    items: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PreviewedItem:
+    """An item in the preview of a group: the proposed change, and why a single decision is needed, if it is.
+
+    `shown` is the digest of the item's texts. `others` is the number of other problems of the item, which would also be
+    settled; such an item is not selected at first.
+    """
+
+    item: str
+    title: str
+    shown: str
+    pieces: list[MarkedPiece]
+    others: int
+    obstacle: str
+
+
+@dataclass(frozen=True, slots=True)
+class BulkResult:
+    """The items on which decisions were stored, and the reasons why other items were left out."""
+
+    stored: list[str]
+    refused: dict[str, str]
+
+
+def list_proposal_groups(review: Review, items: ReviewList, reviewer: str) -> list[ProposalGroup]:
+    """Return the identical proposals for at least two items that the reviewer can decide on, largest group first."""
+    groups: dict[str, list[tuple[IndexedItem, ProposedChange]]] = {}
+    for entry in items.refresh_index().values():
+        if entry.changes and review.can_decide(entry.item, reviewer):
+            for change in {change.key: change for change in entry.changes}.values():
+                groups.setdefault(change.key, []).append((entry, change))
+    found = [
+        ProposalGroup(key, members[0][0].subject, members[0][1], tuple(entry.item for entry, _ in members))
+        for key, members in groups.items()
+        if len(members) > 1
+    ]
+    return sorted(found, key=lambda group: -len(group.items))
+
+
+def preview_group(review: Review, items: ReviewList, group: ProposalGroup) -> list[PreviewedItem]:
+    """Return the first items of a group with their changed texts."""
+    index, previews = items.refresh_index(), []
+    for item in group.items[:MOST_ITEMS]:
+        view, change = review.get_view(item), _find_change(index[item], group.key)
+        try:
+            obstacle = next((one.message for one in review.find_obstacles(view, {change.field: change.text})), "")
+        except UsageError as error:
+            obstacle = str(error)
+        others = len({(one.reason, one.field) for one in view.problems} - {(change.reason, change.field)})
+        pieces = mark_changes(view.texts[change.field], change.text)
+        previews.append(PreviewedItem(item, view.title, view.shown, pieces, others, obstacle))
+    return previews
+
+
+def decide_on_group(
+    review: Review,
+    items: ReviewList,
+    reviewer: str,
+    key: str,
+    choice: BulkChoice,
+    shown: Mapping[str, str],
+    *,
+    seconds: float = 0.0,
+    via: str = "",
+) -> BulkResult:
+    """Store the reviewer's decisions on the items of a group, all in one transaction.
+
+    `shown` maps the selected items to the digests of the texts that the preview showed. `seconds` is the time that the
+    reviewer needed for the whole preview.
+    """
+    index, texts = items.refresh_index(), {}
+    for item in shown:
+        change = next((one for one in index[item].changes if one.key == key), None) if item in index else None
+        texts[item] = {change.field: change.text} if change and choice == "use" else {} if change else None
+    known = {item: text for item, text in texts.items() if text is not None}
+    stored, refused = review.decide_on_items(
+        reviewer, {item: (text, shown[item]) for item, text in known.items()}, seconds=seconds, via=via
+    )
+    changed = {item: f"{item} has changed since you opened it" for item in shown if item not in known}
+    return BulkResult(stored, {**refused, **changed})
+
+
+def _find_change(entry: IndexedItem, key: str) -> ProposedChange:
+    return next(change for change in entry.changes if change.key == key)

@@ -1,0 +1,108 @@
+"""An index of the texts of a project's items in memory, for the list of items and for identical proposals.
+
+If an item changes in the database, only the entry of this item is built again.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from tiltmeter.forms import get_item_form
+from tiltmeter.making.open_problems import OpenProblem
+from tiltmeter.making.project import Project
+from tiltmeter.making.project_store import ProjectItem
+from tiltmeter.making.review.review_marks import mark_changes
+from tiltmeter.making.review.review_outcomes import get_unreviewed_texts
+from tiltmeter.making.review.review_queue import QueuedItem
+from tiltmeter.making.review.review_views import choose_title, format_field
+
+# If more than this number of items have changed, the texts of all items are read together.
+_MANY = 200
+
+
+@dataclass(frozen=True, slots=True)
+class ProposedChange:
+    """A proposal for a text of an item.
+
+    Proposals with the same `key` are identical: the same subject, the same role of the text, the same reason, and the
+    same words that are removed and added.
+    """
+
+    key: str
+    field: str
+    role: str
+    reason: str
+    text: str
+    removed: str
+    added: str
+
+
+@dataclass(frozen=True, slots=True)
+class IndexedItem:
+    """The values of an item by which it is listed; `content` has all texts of the item, in lower case."""
+
+    item: str
+    title: str
+    part: str
+    subject: str
+    bias_type: str
+    content: str
+    changes: tuple[ProposedChange, ...]
+
+
+class ReviewIndex:
+    """The index of the items of a project."""
+
+    def __init__(self, project: Project) -> None:
+        self._project = project
+        self._entries: dict[str, tuple[object, IndexedItem]] = {}
+
+    def refresh(self, queued: Iterable[tuple[QueuedItem, list[OpenProblem]]]) -> dict[str, IndexedItem]:
+        """Return the entries of these items, in the same order; changed items are read again."""
+        wanted = {one.item: (one, problems, (one.key, tuple(problems))) for one, problems in queued}
+        stale = [
+            item for item, (_, _, key) in wanted.items() if item not in self._entries or self._entries[item][0] != key
+        ]
+        store, is_many = self._project.store, len(stale) > _MANY
+        entries = {entry.id: entry for entry in store.list_items(dropped=None)} if is_many else {}
+        texts = store.list_texts("text") if is_many else {}
+        applied = store.list_applied_texts() if is_many else {}
+        for item in stale:
+            _, problems, key = wanted[item]
+            entry = entries.get(item) or store.get_item(item)
+            own = (applied.get(item) or texts.get(item, {})) if is_many else get_unreviewed_texts(self._project, item)
+            self._entries[item] = key, self._index_item(entry, own, problems)
+        return {item: self._entries[item][1] for item in wanted}
+
+    def _index_item(self, entry: ProjectItem, texts: Mapping[str, str], problems: list[OpenProblem]) -> IndexedItem:
+        item = self._project.get_source_item(entry)
+        wanted = self._project.maker.list_texts_to_translate(item)
+        source = {text.field: text.text for text in wanted if text.role != "filled"}
+        form = get_item_form(item)
+        names, attributes = form.text_names(item), form.attributes(item)
+        content = "\n".join((entry.id, entry.subject, *source.values(), *texts.values())).casefold()
+        changes = [
+            _build_change(entry.subject, names.get(problem.field) or format_field(problem.field), problem, text, texts)
+            for problem in problems
+            for text in problem.proposals
+            if problem.field in source and text != texts.get(problem.field, "")
+        ]
+        return IndexedItem(
+            entry.id,
+            choose_title(source, texts),
+            entry.part,
+            entry.subject,
+            str(attributes.get("bias_type", "") or ""),
+            content,
+            tuple(changes),
+        )
+
+
+def _build_change(subject: str, role: str, problem: OpenProblem, text: str, texts: Mapping[str, str]) -> ProposedChange:
+    pieces = mark_changes(texts.get(problem.field, ""), text)
+    removed = " … ".join(piece.text for piece in pieces if piece.kind == "removed")
+    added = " … ".join(piece.text for piece in pieces if piece.kind == "added")
+    content = json.dumps([subject, role, problem.reason, removed, added], ensure_ascii=False)
+    key = hashlib.sha256(content.encode()).hexdigest()[:16]
+    return ProposedChange(key, problem.field, role, problem.reason, text, removed, added)
