@@ -39,9 +39,9 @@ def compare_data(
 
     **Examples**
 
-    `tiltmeter data diff my-edition my-items.jsonl --out changes.csv`
+    `tiltmeter data diff my-edition/ my-items.jsonl --out changes.csv`
 
-    `tiltmeter data diff my-es/editions/1 es`
+    `tiltmeter data diff my-es/editions/1 es/`
     """
     from tiltmeter.datasets.item_differences import compare_versions
     from tiltmeter.making.exchange.csv_table import write_table
