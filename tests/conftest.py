@@ -11,10 +11,10 @@ from pathlib import Path
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 # The time of an example depends on the load of the machine, so none has a deadline.
-settings.register_profile("tiltmeter", deadline=None)
+settings.register_profile("tiltmeter", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("tiltmeter")
 
 # Tests write and delete 100,000 small files, which takes minutes on some disks. A folder in memory is used if it is
