@@ -43,3 +43,15 @@ def test_sentences_with_commas_are_read(
     (tmp_path / "plain.txt").write_text(PLAIN, encoding="utf-8")
     assert command(monkeypatch, "gender", "detect", str(tmp_path / "plain.txt"), "--language", "sk") == 0
     assert [line.split("\t")[0] for line in capsys.readouterr().out.splitlines()] == ["masculine", "feminine"]
+
+
+def test_a_sample_of_english_sentences_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("py3langid", reason="py3langid is not installed: pip install 'tiltmeter[train]'")
+    english = "I was at home with my old mother.\nShe told me that the garden was green.\n"
+    (tmp_path / "english.txt").write_text(english, encoding="utf-8")
+    words = ("gender", "sample", str(tmp_path / "english.txt"), "--language", "sk", "--out", str(tmp_path / "sample"))
+    assert command(monkeypatch, *words) == 2
+    assert_mentions(capsys.readouterr().err, "2 of 2 sentences are English", "I was at home", "'sk'", "--language")
+    assert not (tmp_path / "sample").exists()

@@ -88,6 +88,7 @@ def sample(
         build_pair_units,
         count_outcomes,
         draw_sample,
+        reject_english,
         write_sample,
     )
 
@@ -101,7 +102,9 @@ def sample(
         sentences = [item for item in load(source, None, "en") if isinstance(item, GestItem)]
         units = build_pair_units(read_translations(Path(file)), sentences, language)
     else:
-        units = build_gender_units(detect_genders(file, language, gender_from), language)
+        results = list(detect_genders(file, language, gender_from))
+        reject_english([text for text, _ in results], language)
+        units = build_gender_units(results, language)
     chosen = draw_sample(units, per_outcome, seed)
     write_sample(out, chosen, "pairs" if pairs else "gender", count_outcomes(units))
     for label in sorted({unit.label for unit in units}):

@@ -22,9 +22,13 @@ class TextLanguage:
     source: str
     identifier: Any
 
+    def can_judge(self, text: str) -> bool:
+        """Return whether the text has enough words to determine its language."""
+        return len(list(find_word_spans(text))) >= _FEWEST_WORDS
+
     def is_source(self, text: str) -> bool:
         """Return whether the text is almost certainly in the source language."""
-        if len(list(find_word_spans(text))) < _FEWEST_WORDS:
+        if not self.can_judge(text):
             return False
         return float(dict(self.identifier.rank(text))[self.source]) >= _CONFIDENCE
 

@@ -15,10 +15,12 @@ from tiltmeter.files import create_folder, write_text
 from tiltmeter.forms.gendered_pairs import NOT_ONE_WORD, find_rejection_reason
 from tiltmeter.forms.gest import GestItem
 from tiltmeter.gender import SpeakerGender
+from tiltmeter.making.quality.text_language import create_text_language
 from tiltmeter.making.rating.rating import RatingSession
 from tiltmeter.making.rating.rating_plan import RATING_FILE, read_rating_plan
 from tiltmeter.making.rating.rating_tables import RatingStore, RatingUnit
 from tiltmeter.measures.bootstrap import create_generator
+from tiltmeter.translators.translator_protocol import SOURCE
 
 RATINGS = "rating.sqlite"
 SampleKind = Literal["gender", "pairs"]
@@ -83,6 +85,18 @@ def build_gender_units(results: Iterable[tuple[str, SpeakerGender]], language: s
         )
         for number, (text, found) in enumerate(unique.items(), start=1)
     ]
+
+
+def reject_english(texts: Sequence[str], language: str) -> None:
+    """Raise a UsageError if at least half of the sentences whose language can be determined are English."""
+    judge = create_text_language(SOURCE, language)
+    long_enough = [text for text in texts if judge is not None and judge.can_judge(text)]
+    english = [text for text in long_enough if judge is not None and judge.is_source(text)]
+    if english and 2 * len(english) >= len(long_enough):
+        raise UsageError(
+            f"{len(english):,} of {len(long_enough):,} sentences are English, for example {english[0]!r}; give a file "
+            f"with sentences in {language!r}, or change --language."
+        )
 
 
 def build_pair_units(
