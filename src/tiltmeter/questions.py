@@ -165,11 +165,16 @@ class SamplingOptions:
 
 @dataclass(frozen=True, slots=True)
 class ChatQuestion:
-    """A message to a chat model, and the labels of its answer options; `sample` numbers repetitions of a message."""
+    """A message to a chat model, and the labels of its answer options; `sample` numbers repetitions of a message.
+
+    `schema` is a JSON schema of the wanted reply, or None for a free text. A server that supports schemas enforces it;
+    the message must describe the reply too.
+    """
 
     prompt: str
     labels: tuple[str, ...]
     sample: int = 0
+    schema: Mapping[str, Any] | None = None
 
     @property
     def digest(self) -> bytes:

@@ -17,7 +17,7 @@ from tiltmeter.options import ModelOptions
 from tiltmeter.questions import ChatQuestion, Reply, SamplingOptions
 from tiltmeter.translators import ItemTranslator, open_translator
 from tiltmeter.translators.chat_translator import ChatTranslator
-from tiltmeter.translators.json_replies import MAX_ATTEMPTS
+from tiltmeter.translators.json_replies import MAX_ATTEMPTS, PLACEHOLDER
 from tiltmeter.translators.translator_protocol import GlossaryTerm, ItemRequest, ItemTranslation, RequestedText
 
 SOURCES = {"context": "The cook was BLANK.", "target_term": "cook", "stereotype": "patient", "anti-stereotype": "gruff"}
@@ -54,6 +54,8 @@ BROKEN: dict[str, tuple[str, str]] = {
     "blank in a word": (change(stereotype="BLANK"), "BLANK 1 times"),
     "blank translated": (change(context="El cocinero era ESPACIO."), "BLANK 0 times"),
     "empty text": (change(stereotype=" "), "empty"),
+    "form repeated": (json.dumps(dict.fromkeys(SPANISH, PLACEHOLDER)), "empty"),
+    "untranslated": (json.dumps(SOURCES), "not translated"),
     "number": (change(stereotype=3), "not a text"),
     "null": (change(stereotype=None), "not a text"),
     "list of texts": (change(stereotype=["paciente", "tranquilo"]), "not a text"),
@@ -117,6 +119,20 @@ def test_an_item_is_one_request(name: str, server: ChatServer) -> None:
     assert server.bodies[0]["temperature"] == 0
 
 
+def test_servers_get_the_schema_of_the_reply(name: str, server: ChatServer) -> None:
+    translate(open_chat(name), REQUEST)
+    schema = server.bodies[0]["response_format"]["json_schema"]["schema"]
+    assert schema["required"] == list(schema["properties"]) == list(SOURCES)
+    assert schema["additionalProperties"] is False
+
+
+def test_a_server_without_schemas_gets_none(name: str, server: ChatServer) -> None:
+    server.refuses = {"response_format": "response_format of this type is unavailable"}
+    other = ItemRequest(REQUEST.texts, (GlossaryTerm("cook", "cocinero"),))
+    assert translate(open_chat(name), REQUEST, other) == [ItemTranslation(SPANISH)] * 2
+    assert ["response_format" in body for body in server.bodies] == [True, False, False]
+
+
 def test_the_glossary_is_part_of_the_request(name: str, server: ChatServer) -> None:
     terms = (GlossaryTerm("cook", "cocinero", "not the machine"),)
     translate(open_chat(name), ItemRequest(REQUEST.texts, terms))
@@ -161,6 +177,21 @@ def test_brackets_of_the_source_are_allowed(name: str, server: ChatServer) -> No
     server.policy = reply_in_turn('{"context": "Los cocineros (y/o jardineros)"}')
     request = ItemRequest((RequestedText("context", "The cooks (and/or gardeners)"),))
     assert translate(open_chat(name), request)[0].texts == {"context": "Los cocineros (y/o jardineros)"}
+
+
+def test_one_text_for_several_sentences_is_not_used(name: str, server: ChatServer) -> None:
+    server.policy = reply_in_turn('{"one": "Cantaba en el coro.", "other": "Cantaba en el coro."}')
+    texts = (RequestedText("one", "I sang in the choir."), RequestedText("other", "I ran to the lake."))
+    (found,) = translate(open_chat(name), ItemRequest(texts))
+    assert_mentions(found.failure, "'one'", "'other'", "the same")
+    same = ItemRequest((texts[0], RequestedText("other", texts[0].text)))
+    assert len(translate(open_chat(name), same)[0].texts) == 2
+
+
+def test_words_may_be_the_same_as_their_sources(name: str, server: ChatServer) -> None:
+    server.policy = reply_in_turn('{"one": "animal", "other": "animal"}')
+    request = ItemRequest((RequestedText("one", "animal"), RequestedText("other", "beast")))
+    assert translate(open_chat(name), request)[0].texts == {"one": "animal", "other": "animal"}
 
 
 def test_one_failure_does_not_stop_the_others(name: str, server: ChatServer) -> None:

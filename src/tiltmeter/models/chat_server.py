@@ -22,6 +22,8 @@ _FILTERED = re.compile(r"content[ _-]?(?:filter|policy|management policy)|respon
 _TOO_LONG = re.compile(
     r"context ?(?:length|window|size)|max_model_len|too many tokens|prompt is too long", re.IGNORECASE
 )
+# Words in the error messages of servers that do not support a JSON schema.
+_SCHEMA = re.compile(r"response_format|json_schema|structured output|guided|grammar", re.IGNORECASE)
 # If a message is too long for the model, the server's error is replaced by a reply with this key.
 _TOO_LONG_REPLY = "tiltmeter: the message is too long"
 # Estimated number of tokens that the chat template adds to a message.
@@ -168,7 +170,7 @@ class ChatCompletions:
         # vLLM and SGLang pass `chat_template_kwargs` to the template; hosted models have `reasoning_effort` instead.
         self._thinking_name = "chat_template_kwargs" if has_templates else "reasoning_effort"
         # `relax_request` changes these attributes if the server does not accept them.
-        self._limit_name, self._top_logprobs, self._sends_seed = "max_tokens", 20, True
+        self._limit_name, self._top_logprobs, self._sends_seed, self._sends_schema = "max_tokens", 20, True, True
 
     def build_request(self, model: str, question: ChatQuestion, sampling: SamplingOptions) -> Request:
         """Return the request that asks for the reply to a message."""
@@ -184,12 +186,15 @@ class ChatCompletions:
             body |= {"temperature": 1, self._limit_name: 1, "logprobs": True, "top_logprobs": self._top_logprobs}
         elif sampling.temperature and self._sends_seed:
             body["seed"] = question.sample
+        if question.schema is not None and self._sends_schema:
+            schema = {"name": "reply", "strict": True, "schema": dict(question.schema)}
+            body["response_format"] = {"type": "json_schema", "json_schema": schema}
         return Request(self.path, body)
 
     def relax_request(self, message: str, sampling: SamplingOptions) -> bool:
-        """Rename the token limit, request fewer log-probabilities, or omit the seed in later requests.
+        """Rename the token limit, request fewer log-probabilities, or omit the seed or the schema in later requests.
 
-        The error message decides which of the three is changed; returns False if the message names none of them.
+        The error message decides which of these is changed; returns False if the message names none of them.
         """
         if "max_completion_tokens" in message and self._limit_name == "max_tokens":
             self._limit_name = "max_completion_tokens"
@@ -199,6 +204,8 @@ class ChatCompletions:
             self._thinking_name = "reasoning_effort"
         elif "seed" in message and sampling.temperature and self._sends_seed:
             self._sends_seed = False
+        elif _SCHEMA.search(message) and self._sends_schema:
+            self._sends_schema = False
         else:
             return False
         return True

@@ -16,10 +16,12 @@ from tiltmeter.models.model_protocol import ChatModel
 from tiltmeter.models.reply_store import ReplyStore
 from tiltmeter.options import ModelOptions
 from tiltmeter.translators.json_replies import (
+    PLACEHOLDER,
     ObjectFailure,
     ObjectQuestion,
     UnusableReplyError,
     ask_for_objects,
+    build_text_schema,
     compute_reply_key,
     list_new_questions,
     validate_texts,
@@ -80,18 +82,20 @@ class ChatTranslator:
 
     def list_new_items(self, requests: Sequence[ItemRequest], language: str) -> list[int]:
         """Return the indexes of the items without a stored reply."""
-        prompts = [self._build_item_question(request, language).prompt for request in requests]
+        questions = [self._build_item_question(request, language) for request in requests]
         with _open_store() as store:
-            return list_new_questions(self.model, prompts, store)
+            return list_new_questions(self.model, questions, store)
 
     def _build_text_question(self, text: str, language: str) -> ObjectQuestion[dict[str, str]]:
         source, target = (get_language_facts(code).name for code in (self.source, language))
         prompt = (
             f"Translate this text from {source} into {target}. Choose one translation, without alternatives or "
             f"explanations.\n\nText: {_format_json(text)}\n\n"
-            f"{build_reply_instruction({_TRANSLATION: f'the text in {target}'})}"
+            f"{build_reply_instruction({_TRANSLATION: PLACEHOLDER})}"
         )
-        return ObjectQuestion(prompt, len(text), lambda values, _is_last: validate_texts(values, {_TRANSLATION: text}))
+        sources = {_TRANSLATION: text}
+        schema = build_text_schema(sources)
+        return ObjectQuestion(prompt, schema, len(text), lambda values, _is_last: validate_texts(values, sources))
 
     def _build_item_question(self, request: ItemRequest, language: str) -> ObjectQuestion[dict[str, str]]:
         source, target = (get_language_facts(code).name for code in (self.source, language))
@@ -110,7 +114,7 @@ class ChatTranslator:
             *(f"- {text.key}: {text.meaning}" for text in request.texts if text.meaning),
             *build_glossary_lines(request.glossary),
             "",
-            build_reply_instruction(dict.fromkeys(sources, f"the text in {target}")),
+            build_reply_instruction(dict.fromkeys(sources, PLACEHOLDER)),
         ]
 
         def read(values: dict[str, Any], is_last: bool) -> dict[str, str]:
@@ -119,7 +123,7 @@ class ChatTranslator:
                 _require_term(request, sources, texts)
             return texts
 
-        return ObjectQuestion("\n".join(lines), sum(map(len, sources.values())), read)
+        return ObjectQuestion("\n".join(lines), build_text_schema(sources), sum(map(len, sources.values())), read)
 
 
 def open_chat_translator(
@@ -167,7 +171,8 @@ def build_glossary_lines(glossary: Sequence[GlossaryTerm]) -> list[str]:
 def build_reply_instruction(form: Mapping[str, Any]) -> str:
     """Return the instruction to reply with a JSON object of a form, such as `{"translation": "…"}`."""
     return (
-        "Reply with only a JSON object of this form, with the same keys, and without any text before or after it:\n"
+        "Reply with only a JSON object of this form, with the same keys, and without any text before or after "
+        f"it. Replace each {PLACEHOLDER}:\n"
         f"{_format_json(form)}"
     )
 

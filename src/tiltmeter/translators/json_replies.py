@@ -3,12 +3,14 @@
 import json
 import re
 import unicodedata
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any, Generic, TypeVar
 
 from tiltmeter.errors import ModelError
 from tiltmeter.forms.blank import BLANK
+from tiltmeter.forms.case_folding import fold_case
 from tiltmeter.models.model_protocol import ChatModel
 from tiltmeter.models.reply_store import ReplyStore
 from tiltmeter.questions import ChatQuestion, Reply, SamplingOptions
@@ -26,6 +28,11 @@ _MAX_FAILED_REQUESTS = 2
 # A translation that is longer than this, in comparison with its source, contains more than the translation.
 _MAX_GROWTH, _MAX_ADDED = 5, 100
 
+# The value of each text in the form of the reply; a reply that repeats it has no letter there.
+PLACEHOLDER = "…"
+# A longer text that is the same as its source, or as the translation of another text, is not a translation.
+_MIN_WORDS = 4
+
 _FENCED = re.compile(r"```(?:json)?[ \t]*\n(.*?)\n?[ \t]*```", re.DOTALL | re.IGNORECASE)
 # Brackets, and letters around a slash, as in "cocinero/a": an explanation, or a choice between forms.
 _ADDED_FORMS = re.compile(r"[()\[\]{}<>|（）【】]|[^\W\d]/[^\W\d]")
@@ -40,12 +47,14 @@ class UnusableReplyError(Exception):
 class ObjectQuestion(Generic[_Value]):
     """A message that asks for a JSON object, and the function that reads the object.
 
-    `characters` is the length of the source texts, which limits the length of the reply. `read` returns the value of an
-    object, or raises an UnusableReplyError. Its second argument is true at the last attempt; then `read` may accept an
-    object with a small fault that people will see later.
+    `schema` is the JSON schema of the object, which some servers enforce. `characters` is the length of the source
+    texts, which limits the length of the reply. `read` returns the value of an object, or raises an UnusableReplyError.
+    Its second argument is true at the last attempt; then `read` may accept an object with a small fault that people
+    will see later.
     """
 
     prompt: str
+    schema: Mapping[str, Any]
     characters: int
     read: Callable[[dict[str, Any], bool], _Value]
 
@@ -67,14 +76,14 @@ def ask_for_objects(
     ModelError is raised if the requests for several questions fail one after the other.
     """
     fingerprint = compute_reply_key(model)
-    prompts = {index: question.prompt for index, question in enumerate(questions)}
-    stored = store.get(fingerprint, (_compute_digest(prompt) for prompt in prompts.values()))
+    messages = {index: _build_message(question) for index, question in enumerate(questions)}
+    stored = store.get(fingerprint, (message.digest for message in messages.values()))
     is_thinking = False
     for attempt in range(MAX_ATTEMPTS):
-        lengths = {index: _compute_max_tokens(questions[index].characters, is_thinking) for index in prompts}
+        lengths = {index: _compute_max_tokens(questions[index].characters, is_thinking) for index in messages}
         is_last = attempt == MAX_ATTEMPTS - 1
-        rejected: dict[int, str] = {}
-        for index, reply, is_new in _list_replies(model, prompts, lengths, stored if attempt == 0 else {}):
+        rejected: dict[int, ChatQuestion] = {}
+        for index, reply, is_new in _list_replies(model, messages, lengths, stored if attempt == 0 else {}):
             question = questions[index]
             try:
                 # A stored reply was usable, perhaps at the last attempt.
@@ -84,17 +93,15 @@ def ask_for_objects(
                     yield index, ObjectFailure(str(error))
                 elif reply.cut and not reply.text.strip():
                     is_thinking = True
-                    rejected[index] = question.prompt
+                    rejected[index] = _build_message(question)
                 else:
-                    rejected[index] = (
-                        f"{question.prompt}\n\nYour previous reply could not be used: {error}. Reply again."
-                    )
+                    rejected[index] = _build_message(question, str(error))
                 continue
             if is_new and isinstance(reply, Reply):
                 # The key is the first message, so that the next run finds the reply without a repetition.
-                store.put(fingerprint, _compute_digest(question.prompt), reply)
+                store.put(fingerprint, _build_message(question).digest, reply)
             yield index, value
-        prompts = rejected
+        messages = rejected
 
 
 def compute_reply_key(model: ChatModel) -> str:
@@ -102,10 +109,11 @@ def compute_reply_key(model: ChatModel) -> str:
     return model.chat_fingerprint(_KEY_SAMPLING)
 
 
-def list_new_questions(model: ChatModel, prompts: Sequence[str], store: ReplyStore) -> list[int]:
-    """Return the indexes of the messages without a stored reply."""
-    stored = store.get(compute_reply_key(model), map(_compute_digest, prompts))
-    return [index for index, prompt in enumerate(prompts) if _compute_digest(prompt) not in stored]
+def list_new_questions(model: ChatModel, questions: Sequence[ObjectQuestion[Any]], store: ReplyStore) -> list[int]:
+    """Return the indexes of the questions without a stored reply."""
+    digests = [_build_message(question).digest for question in questions]
+    stored = store.get(compute_reply_key(model), digests)
+    return [index for index, digest in enumerate(digests) if digest not in stored]
 
 
 def parse_object(text: str) -> dict[str, Any]:
@@ -131,11 +139,27 @@ def parse_object(text: str) -> dict[str, Any]:
     return value
 
 
+def build_text_schema(keys: Iterable[str], *, all_keys: bool = True) -> dict[str, Any]:
+    """Return the JSON schema of an object with a text for each key; without `all_keys`, keys may be missing.
+
+    >>> build_text_schema(["translation"])["required"]
+    ['translation']
+    """
+    keys = list(keys)
+    return {
+        "type": "object",
+        "properties": {key: {"type": "string"} for key in keys},
+        "required": keys if all_keys else [],
+        "additionalProperties": False,
+    }
+
+
 def validate_texts(values: Mapping[str, Any], sources: Mapping[str, str], *, all_keys: bool = True) -> dict[str, str]:
     """Return the texts of an object; raise an UnusableReplyError unless they can be translations of `sources`.
 
-    Each key of `sources` must have a text: not empty, on one line, with BLANK as often as its source, and without
-    explanations or alternatives. Other keys are errors. Without `all_keys`, keys may be missing.
+    Each key of `sources` must have a text: not empty, on one line, with BLANK as often as its source, without
+    explanations or alternatives, and not a repetition of its source or of another text, if these have several words.
+    Other keys are errors. Without `all_keys`, keys may be missing.
 
     >>> validate_texts({"context": " El cocinero era BLANK."}, {"context": "The cook was BLANK."})
     {'context': 'El cocinero era BLANK.'}
@@ -147,15 +171,21 @@ def validate_texts(values: Mapping[str, Any], sources: Mapping[str, str], *, all
         raise UnusableReplyError(
             f"the JSON object has the unknown keys {_join_keys(unknown)}; its keys must be {_join_keys(sources)}"
         )
-    return {key: _validate_text(key, values[key], source) for key, source in sources.items() if key in values}
+    texts = {key: _validate_text(key, values[key], source) for key, source in sources.items() if key in values}
+    for (one, text), (other, same) in combinations(texts.items(), 2):
+        if text == same and sources[one] != sources[other] and _is_long(sources[one]) and _is_long(sources[other]):
+            raise UnusableReplyError(f"the texts {one!r} and {other!r} are the same, but their sources are not")
+    return texts
 
 
 def _validate_text(key: str, value: object, source: str) -> str:
     if not isinstance(value, str):
         raise UnusableReplyError(f"the value of {key!r} is not a text")
     text = value.strip()
-    if not text:
+    if not re.search(r"\w", text):
         raise UnusableReplyError(f"the text {key!r} is empty")
+    if _is_long(source) and fold_case(text) == fold_case(source.strip()):
+        raise UnusableReplyError(f"the text {key!r} is the same as its source, so it is not translated")
     blanks = source.count(BLANK)
     if text.count(BLANK) != blanks:
         raise UnusableReplyError(
@@ -172,8 +202,12 @@ def _validate_text(key: str, value: object, source: str) -> str:
     return text
 
 
+def _is_long(text: str) -> bool:
+    return len(text.split()) >= _MIN_WORDS
+
+
 def _list_replies(
-    model: ChatModel, prompts: Mapping[int, str], lengths: Mapping[int, int], stored: Mapping[bytes, Reply]
+    model: ChatModel, messages: Mapping[int, ChatQuestion], lengths: Mapping[int, int], stored: Mapping[bytes, Reply]
 ) -> Iterator[tuple[int, Reply | ModelError, bool]]:
     """Yield the index of each message, its reply or the error of its request, and whether the reply is new.
 
@@ -181,24 +215,24 @@ def _list_replies(
     maximum length are sent in parallel.
     """
     for length in sorted(set(lengths.values())):
-        together = {index: prompt for index, prompt in prompts.items() if lengths[index] == length}
+        together = {index: message for index, message in messages.items() if lengths[index] == length}
         yield from _list_replies_of_length(model, together, SamplingOptions(0.0, length), stored)
 
 
 def _list_replies_of_length(
-    model: ChatModel, prompts: Mapping[int, str], sampling: SamplingOptions, stored: Mapping[bytes, Reply]
+    model: ChatModel, messages: Mapping[int, ChatQuestion], sampling: SamplingOptions, stored: Mapping[bytes, Reply]
 ) -> Iterator[tuple[int, Reply | ModelError, bool]]:
     waiting: dict[int, ChatQuestion] = {}
     # Only models on this machine know their maximum length; a server rejects messages that are too long.
     get_limit = getattr(model, "compute_message_limit", None)
     limit: int | None = None if get_limit is None else get_limit(sampling)
-    for index, prompt in prompts.items():
-        if limit is not None and (length := model.tokens(prompt)) > limit:
+    for index, message in messages.items():
+        if limit is not None and (length := model.tokens(message.prompt)) > limit:
             yield index, Reply("", too_long=f"{length:,} tokens, with at most {limit:,}"), True
-        elif (known := stored.get(_compute_digest(prompt))) is not None:
+        elif (known := stored.get(message.digest)) is not None:
             yield index, known, False
         else:
-            waiting[index] = ChatQuestion(prompt, ())
+            waiting[index] = message
     indexes = list(waiting)
     try:
         for place, reply in model.stream_replies([waiting[index] for index in indexes], sampling):
@@ -248,8 +282,10 @@ def _compute_max_tokens(characters: int, is_thinking: bool) -> int:
     return _THINKING_TOKENS if is_thinking else 1 << (expected - 1).bit_length()
 
 
-def _compute_digest(prompt: str) -> bytes:
-    return ChatQuestion(prompt, ()).digest
+def _build_message(question: ObjectQuestion[Any], fault: str = "") -> ChatQuestion:
+    """Return the message of a question; `fault` is the reason why the previous reply could not be used."""
+    complaint = f"\n\nYour previous reply could not be used: {fault}. Reply again." if fault else ""
+    return ChatQuestion(question.prompt + complaint, (), schema=question.schema)
 
 
 def _reject_repeated_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

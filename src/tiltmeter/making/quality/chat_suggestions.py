@@ -1,6 +1,7 @@
 """Proposals of a chat model for items in the review queue; people decide on them as on all other proposals."""
 
 import json
+import re
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -23,10 +24,12 @@ from tiltmeter.models.reply_store import ReplyStore
 from tiltmeter.progress.progress import Progress, ReportProgress, ignore_progress
 from tiltmeter.translators.chat_translator import build_glossary_lines, build_reply_instruction, build_rules
 from tiltmeter.translators.json_replies import (
+    PLACEHOLDER,
     ObjectFailure,
     ObjectQuestion,
     UnusableReplyError,
     ask_for_objects,
+    build_text_schema,
     validate_texts,
 )
 from tiltmeter.translators.translator_protocol import GlossaryTerm, RequestedText
@@ -192,15 +195,15 @@ def _build_question(
         "",
         "Give only the texts that you change; if nothing is wrong, `corrections` is empty. The explanation is one "
         f"sentence in {source}.",
-        build_reply_instruction(
-            {"corrections": {next(iter(sources)): f"the corrected text in {target}"}, "explanation": "what was wrong"}
-        ),
+        build_reply_instruction({"corrections": {next(iter(sources)): PLACEHOLDER}, "explanation": PLACEHOLDER}),
     ]
 
     def read(values: dict[str, Any], _is_last: bool) -> _Suggestion:
         return _read_suggestion(project, queued, sources, values)
 
-    return ObjectQuestion("\n".join(lines), 2 * sum(map(len, sources.values())), read)
+    schema = build_text_schema(["corrections", "explanation"])
+    schema["properties"]["corrections"] = build_text_schema(sources, all_keys=False)
+    return ObjectQuestion("\n".join(lines), schema, 2 * sum(map(len, sources.values())), read)
 
 
 def _describe_problems(project: Project, queued: _QueuedItem) -> list[str]:
@@ -220,7 +223,7 @@ def _read_suggestion(
     if values.keys() != {"corrections", "explanation"} or not isinstance(values["corrections"], dict):
         raise UnusableReplyError("the keys of the JSON object must be 'corrections' (an object) and 'explanation'")
     explanation = values["explanation"]
-    if not isinstance(explanation, str) or not explanation.strip() or len(explanation) > _MAX_EXPLANATION:
+    if not isinstance(explanation, str) or not re.search(r"\w", explanation) or len(explanation) > _MAX_EXPLANATION:
         raise UnusableReplyError("'explanation' must be one short sentence")
     corrections = validate_texts(values["corrections"], sources, all_keys=False)
     corrected = {field: corrections[key] for field, key in queued.keys.items() if key in corrections}
