@@ -39,7 +39,7 @@ def test_kept_changes_are_right(reviewed: Project) -> None:
         "spaces": (2, 1),
         "space-before-punctuation": (2, 2),
     }
-    assert all(entry.date and "reviewers" in entry.texts for entry in measured.values())
+    assert all(entry.date and "reviewers" in entry.reader for entry in measured.values())
 
 
 def test_only_rules_with_enough_decisions_are_recorded(

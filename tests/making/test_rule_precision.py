@@ -27,7 +27,7 @@ PACKAGED = sorted(path.name for path in (files("tiltmeter.making.repair") / "pre
 def test_packaged_data_name_the_texts_and_the_day(name: str) -> None:
     entries = load_precision(name.removesuffix(".toml"))
     assert entries
-    assert all(entry.texts and entry.date and entry.read for entry in entries.values())
+    assert all(entry.texts and entry.date and entry.read and entry.reader for entry in entries.values())
 
 
 def test_data_survive_a_round_trip() -> None:
@@ -96,7 +96,7 @@ def test_a_project_uses_its_own_data(translated: Project) -> None:
     done = repair_project(translated)
     assert done.findings["spaces", "changed"] == 1
     facts = translated.store.list_steps()[-1].facts
-    assert ["spaces", 30, 30, "2026-11-19", "ours"] in facts["precision"]
+    assert ["spaces", 30, 30, "2026-11-19", "ours", ""] in facts["precision"]
     (translated.folder / PROJECT_FILE).write_text("[[rule]]", encoding="utf-8")
     with raises_mentioning(DataError, PROJECT_FILE):
         repair_project(translated)

@@ -191,25 +191,25 @@ def _describe_repair(project: Project) -> str:
     kinds: tuple[FindingKind, ...] = ("changed", "proposed", "open")
     known = {entry[0]: entry for entry in _list_recorded_precision(project)}
     rows = [(rule, *(counts[rule, kind] for kind in kinds), *_format_precision(known.get(rule))) for rule in rules]
-    table = _render_table(("rule", *kinds, "precision", "read on", "texts that were read"), rows)
+    table = _render_table(("rule", *kinds, "precision", "read on", "texts that were read", "read by"), rows)
     note = (
-        "Precision: the changes of the rule that a person read, and how many were right. A rule changes texts without "
-        f"asking only if it was right in at least {LEAST_PRECISION:.0%} of at least {LEAST_READ} changes."
+        "Precision: the changes of the rule that were read one by one, and how many were right. A rule changes texts "
+        f"without asking only if it was right in at least {LEAST_PRECISION:.0%} of at least {LEAST_READ} changes."
     )
     return "\n\n".join((table, note)) if table else ""
 
 
-def _list_recorded_precision(project: Project) -> Sequence[tuple[str, int, int, str, str]]:
-    """Return the precision of the rules (rule, read, right, date, texts) at the last run of the step `repair`."""
+def _list_recorded_precision(project: Project) -> Sequence[Sequence[Any]]:
+    """Return the precision of the rules (rule, read, right, date, texts, reader) at the last run of `repair`."""
     runs = [record.facts for record in project.store.list_steps() if record.step == "repair"]
     return runs[-1].get("precision", []) if runs else []
 
 
-def _format_precision(entry: tuple[str, int, int, str, str] | None) -> tuple[str, str, str]:
+def _format_precision(entry: Sequence[Any] | None) -> tuple[str, ...]:
     if entry is None:
-        return "not measured", "", ""
-    _, read, right, date, texts = entry
-    return f"{right} of {read} right", date, texts
+        return "not measured", "", "", ""
+    _, read, right, *described = entry
+    return f"{right} of {read} right", *described
 
 
 def _describe_review(project: Project, assembled: AssembledItems) -> str:

@@ -16,6 +16,9 @@ from tiltmeter.making.repair.rule_precision import (
 from tiltmeter.making.repair.sure_changes import UNPROVEN, contains_change
 from tiltmeter.making.timestamp import get_timestamp
 
+# Who read the changes whose precision a project measures.
+READER = "the reviewers of this project"
+
 
 def measure_precision(project: Project) -> dict[str, RulePrecision]:
     """Return the number of changes of each rule on which reviewers decided, and how many of them they kept.
@@ -23,20 +26,17 @@ def measure_precision(project: Project) -> dict[str, RulePrecision]:
     Changes that were applied count, and changes that were proposed only because their rule is not proven. A change is
     right if the text after the review contains it. Items that reviewers dropped do not count.
     """
-    texts = project.store.list_texts("text")
+    translations = project.store.list_texts("text")
     reviewed = {entry.id for entry in project.store.list_items("reviewed")}
     read, right = Counter[str](), Counter[str]()
     for stored in project.store.list_findings(None, ("changed", "proposed")):
         finding = stored.finding
         if finding.item in reviewed and _is_change(stored):
             read[finding.rule] += 1
-            text = texts[finding.item][finding.field]
+            text = translations[finding.item][finding.field]
             right[finding.rule] += contains_change(finding.before, finding.proposals[0], text)
-    date, described = (
-        get_timestamp()[:10],
-        f"{project.settings.source}, {project.settings.system}; decisions of reviewers",
-    )
-    return {rule: RulePrecision(rule, read[rule], right[rule], date, described) for rule in sorted(read)}
+    date, texts = get_timestamp()[:10], f"{project.settings.source}, {project.settings.system}"
+    return {rule: RulePrecision(rule, read[rule], right[rule], date, texts, READER) for rule in sorted(read)}
 
 
 def _is_change(stored: StoredFinding) -> bool:

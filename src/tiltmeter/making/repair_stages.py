@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from tiltmeter.forms import Item
 from tiltmeter.making.draft import RepairFinding
 from tiltmeter.making.item_makers import ItemRejection
 from tiltmeter.making.open_problems import OpenProblem, count_open_items, examine_items
@@ -19,6 +20,7 @@ def count_after_steps(project: Project, steps: Sequence[StepResult]) -> list[tup
     The keys of the counts are part, reason and subject. Items that were not repaired count with their stored texts.
     """
     entries = {entry.id: entry for entry in project.store.list_items() if entry.stage != "source"}
+    sources = {entry.id: parse_item(entry.source) for entry in entries.values()}
     texts = dict(project.store.list_texts("text"))
     repaired = {draft.item for step in steps[:1] for draft in step.drafts}
     # The earlier findings of the step `repair` about these items are replaced.
@@ -34,7 +36,7 @@ def count_after_steps(project: Project, steps: Sequence[StepResult]) -> list[tup
         if step.findings or not stages:
             texts.update((draft.item, dict(draft.texts)) for draft in step.drafts)
             findings += [finding for finding in step.findings if finding.kind != "changed"]
-            problems = list(_list_problems(project, entries, texts, findings))
+            problems = list(_list_problems(project, entries, sources, texts, findings))
             stages.append((step.step, count_open_items(problems)))
         else:
             stages.append((step.step, stages[-1][1]))
@@ -61,6 +63,7 @@ def decode_stages(values: Sequence[Mapping[str, Any]]) -> list[tuple[str, Counts
 def _list_problems(
     project: Project,
     entries: Mapping[str, ProjectItem],
+    sources: Mapping[str, Item],
     texts: Mapping[str, Mapping[str, str]],
     findings: Sequence[RepairFinding],
 ) -> Iterator[OpenProblem]:
@@ -69,7 +72,7 @@ def _list_problems(
         kind = "proposed" if finding.kind == "proposed" else "open"
         yield _build_problem(entries[finding.item], finding.rule, kind)
     language, accepted = project.settings.language, project.store.list_accepted_problems()
-    made = [project.maker.assemble(parse_item(one.source), language, texts.get(one.id, {})) for one in entries.values()]
+    made = [project.maker.assemble(source, language, texts.get(item, {})) for item, source in sources.items()]
     for found in examine_items(item for item in made if not isinstance(item, ItemRejection)):
         if (found.item, found.code) not in accepted and (found.item, found.code) not in known:
             yield _build_problem(entries[found.item], found.code, found.severity)

@@ -3,7 +3,7 @@
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import astuple, dataclass, field, replace
 
 from tiltmeter.errors import UsageError
 from tiltmeter.making.draft import FindingKind, RepairFinding, count_findings, group_by_item
@@ -72,9 +72,7 @@ def _run_step(project: Project, steps: Sequence[str], aligner: Eflomal | None) -
         "aligned_pairs": summary.pairs,
         "seconds": round(summary.seconds, 1),
         "stages": encode_stages(summary.stages),
-        "precision": [
-            [one.rule, one.read, one.right, one.date, one.texts] for one in _read_precision(project).values()
-        ],
+        "precision": [list(astuple(one)) for one in _read_precision(project).values()],
     }
     complete_step(project, "repair", facts)
     return summary

@@ -1,7 +1,7 @@
 """Repair of translated items in steps. Each step is a pure function of the drafts and the resources.
 
 Changes of proven rules are applied. Likely changes are proposed, the best proposal first. Other problems stay open,
-with a reason. A rule is proven if a person has read a sample of its changes in the language, and nearly all were right.
+with a reason. A rule is proven if a sample of its changes in the language was read, and nearly all were right.
 """
 
 from collections.abc import Callable, Mapping, Sequence

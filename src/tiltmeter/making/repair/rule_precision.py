@@ -1,4 +1,4 @@
-"""The precision of repair rules: how many of their changes were right when a person read a sample of the changes.
+"""The precision of repair rules: how many of their changes were right when a sample of the changes was read.
 
 A rule changes texts without asking only if its precision for the language is high enough. The samples that were read
 for Tiltmeter are in `precision/xx.toml`; a project may record its own in `precision.toml`.
@@ -25,9 +25,10 @@ LEAST_READ = 20
 
 @dataclass(frozen=True, slots=True)
 class RulePrecision:
-    """The number of changes of a repair rule that a person read (`read`), and how many of them were right (`right`).
+    """The number of changes of a repair rule that were read one by one (`read`), and how many of them were `right`.
 
-    `date` is the day of the reading, and `texts` describes the translated texts, with their version.
+    `date` is the day of the reading, `texts` describes the translated texts, with their version, and `reader` says who
+    read the changes.
     """
 
     rule: str
@@ -35,6 +36,7 @@ class RulePrecision:
     right: int
     date: str = ""
     texts: str = ""
+    reader: str = ""
 
     @property
     def is_proven(self) -> bool:
@@ -86,7 +88,8 @@ def _parse_entry(entry: Mapping[str, object]) -> RulePrecision:
     read, right = entry["read"], entry["right"]
     if not isinstance(read, int) or not isinstance(right, int) or not 0 <= right <= read:
         raise ValueError(f"`right` of the rule {entry['name']!r} should be a number from 0 to `read`")
-    return RulePrecision(str(entry["name"]), read, right, str(entry.get("date", "")), str(entry.get("texts", "")))
+    described = {key: str(entry.get(key, "")) for key in ("date", "texts", "reader")}
+    return RulePrecision(str(entry["name"]), read, right, **described)
 
 
 def format_precision(entries: Iterable[RulePrecision]) -> str:
@@ -99,6 +102,7 @@ def format_precision(entries: Iterable[RulePrecision]) -> str:
     right = 20
     date = "2026-11-19"
     texts = "StereoSet, our own translation"
+    reader = ""
     <BLANKLINE>
     """
     return "\n".join(
@@ -111,6 +115,7 @@ def format_precision(entries: Iterable[RulePrecision]) -> str:
                 f"right = {entry.right}",
                 f"date = {_format_text(entry.date)}",
                 f"texts = {_format_text(entry.texts)}",
+                f"reader = {_format_text(entry.reader)}",
             )
         )
         for entry in entries
