@@ -11,9 +11,11 @@ from typing import Any
 
 import pytest
 
+from tests.models.chat_served import ChatServer, chat_serving
 from tests.support.command import command
 from tests.support.messages import assert_mentions, raises_mentioning
 from tests.translators.fake import FakeTranslator
+from tiltmeter.api import report
 from tiltmeter.datasets import load
 from tiltmeter.errors import DataError, ModelError, UsageError
 from tiltmeter.forms.gest import GestItem
@@ -204,6 +206,26 @@ def test_evaluate_a_translator(sentences: str, tmp_path: Path) -> None:
     assert not again.sent
     assert set(named.scores["model"]) == {"Named"}
     assert len(named.scores) == 3
+
+
+def test_a_chat_model_is_measured_like_any_system(sentences: str) -> None:
+    def translate(prompt: str, _sample: int) -> str:
+        text = json.loads(next(line for line in prompt.splitlines() if line.startswith("Text:"))[len("Text:") :])
+        return "I do not know." if "piano" in text else json.dumps({"translation": SLOVAK[text]})
+
+    with chat_serving(ChatServer(translate)) as name:
+        result = evaluate_translator(name, on=sentences)
+    assert set(result.scores["model"]) == {name}
+    assert dict(zip(result.scores["item"], result.scores["translation"], strict=True)) == {
+        item: SLOVAK[text] for item, _, text in SENTENCES if item != "c"
+    }
+    assert [(e.item, e.reason) for e in result.manifest.skipped if e.item == "c"] == [("c", module.NO_TRANSLATION)]
+
+
+def test_a_system_without_any_gender_has_a_report(sentences: str, tmp_path: Path) -> None:
+    result = evaluate_translator(FakeTranslator(key="neutral", say=lambda _text: "Mám modré oči."), on=sentences)
+    report({"neutral": result}, tmp_path / "report.html")
+    assert "none of them has a score" in (tmp_path / "report.html").read_text(encoding="utf-8")
 
 
 def test_untranslated_sentences_are_listed(sentences: str) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.models.chat_served import ChatServer, chat_serving
 from tests.support.command import command
 from tests.support.messages import raises_mentioning
 from tests.translators.fake import FakeTranslator
@@ -112,6 +113,17 @@ def test_an_elided_article_keeps_its_apostrophe() -> None:
     for target, gender in (("Vide un’insegnante.", "feminine"), ("Vide un insegnante.", "masculine")):
         links = frozenset({(3, 2)})
         assert read("teacher", 3, "He saw a teacher.", target, links, links, "it") == gender
+
+
+def test_a_run_of_a_chat_model(items: str) -> None:
+    def translate(prompt: str, _sample: int) -> str:
+        text = json.loads(next(line for line in prompt.splitlines() if line.startswith("Text:"))[len("Text:") :])
+        return json.dumps({"translation": SPANISH[text]})
+
+    with chat_serving(ChatServer(translate)) as name:
+        result = evaluate_translator(name, on=items)
+    values = {record.measure: record.value for record in result.records if record.view == "all"}
+    assert values["WinoMT acc"] == pytest.approx(40)
 
 
 def test_a_run_of_a_system(items: str, tmp_path: Path) -> None:

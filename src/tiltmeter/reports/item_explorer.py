@@ -137,6 +137,9 @@ def build_explorer(
                     f"The items of {benchmark} are not listed, because no measure defines the contribution of an item."
                 ] = None
             continue
+        if not rows["score"].notna().any():
+            messages[f"The items of {benchmark} are not listed, because none of them has a score."] = None
+            continue
         limit = max(FEWEST_ITEMS, round(MOST_ITEMS * rows["item"].nunique() / max(total, MOST_ITEMS)))
         if spec.unit == "choices":
             limit = max(FEWEST_ITEMS, limit // _ITEMS_PER_REPLIES)
