@@ -101,7 +101,10 @@ def create_new_project(
             help='With --pairs: the prompt for a woman, in which the sentence replaces {} (default `She said: "{}"`).'
         ),
     ] = None,
-    limit: Annotated[int | None, typer.Option(min=1, help="Use at most this many items.")] = None,
+    limit: Annotated[
+        int | None,
+        typer.Option(min=1, help="Use at most this many items, with the same share of the items of each part."),
+    ] = None,
 ) -> None:
     """Create a project for a new test set: a folder with the source items and the settings in `project.toml`.
 
