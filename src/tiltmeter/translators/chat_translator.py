@@ -29,7 +29,7 @@ from tiltmeter.translators.json_replies import (
 from tiltmeter.translators.translator_protocol import SOURCE, GlossaryTerm, ItemRequest, ItemTranslation
 
 # Increase this version if the messages or the checks change; it is part of the key of stored translations.
-_VERSION = 1
+_VERSION = 2
 _TRANSLATION = "translation"
 
 
