@@ -17,6 +17,8 @@ from tiltmeter.making.draft import RepairFinding
 from tiltmeter.making.project import open_project
 from tiltmeter.making.project_settings import read_settings, write_settings
 from tiltmeter.making.review import review_list
+from tiltmeter.making.review.assignment import assign_items
+from tiltmeter.making.review.assignment_tables import ReviewerProfile
 from tiltmeter.studio.reviewer_accounts import add_studio_reviewer
 from tiltmeter.studio.studio_config import build_shared_config
 
@@ -195,3 +197,28 @@ def test_times_and_the_forecast(workspace: Path) -> None:
         assert_mentions(ana.get(f"/review/agreement?{P}").text, "Hours left", "740.0", "0.8 hours of review")
     with open_project(workspace / "project") as project:
         assert project.store.sum_decision_times() == {"Ana": (5, 3700.0)}
+
+
+def test_the_calibration_round(workspace: Path) -> None:
+    with open_project(workspace / "project") as project:
+        assign_items(project, [ReviewerProfile("Ana"), ReviewerProfile("Eva")], calibration=2)
+    add_studio_reviewer(workspace, "Zoe", "correct horse")
+    shared = studio_on(workspace, build_shared_config(workspace, "review.example.org"))
+    zoe = client_of(shared, "reviewer", "Zoe")
+    with people(studio_on(workspace), "Ana", "Eva") as (ana, eva):
+        assert htmx(ana, f"/review/open?{P}").status_code == 400
+        for client in (ana, eva):
+            assert_mentions(
+                ana.get(f"/review/agreement?{P}").text, "Calibration round", "same 2 items", "can be opened"
+            )
+            page = following(client)
+            for _ in range(2):
+                page = decide(client, page).text
+            assert "finished the calibration round" in page
+        assert "Open the other items" in ana.get(f"/review/agreement?{P}").text
+        try:
+            assert "Only adjudicators" in htmx(zoe, f"/review/open?{P}").text
+        finally:
+            shared.projects.close()
+        assert htmx(ana, f"/review/open?{P}").headers["HX-Redirect"] == f"/review/agreement?{P}"
+        assert 'name="item"' in following(ana)

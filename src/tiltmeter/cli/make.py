@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from tiltmeter.cli.make_assign import assign
 from tiltmeter.cli.make_new import create_new_project
 from tiltmeter.cli.make_precision import precision
 from tiltmeter.cli.make_rate import rate
@@ -207,6 +208,7 @@ app.command()(suggest)
 app.command()(terms)
 app.command()(review)
 app.command()(adjudicate)
+app.command()(assign)
 app.command()(write)
 app.command()(rate)
 

@@ -11,6 +11,7 @@ from tiltmeter.errors import UsageError
 from tiltmeter.making.draft import FindingKind, RepairFinding
 from tiltmeter.making.quality.quality_tables import QUALITY_SCHEMA, QualityTables
 from tiltmeter.making.rating.rating_tables import RATING_SCHEMA, REMEDY, RatingTables
+from tiltmeter.making.review.assignment_tables import ASSIGNMENT_SCHEMA, AssignmentTables
 from tiltmeter.making.review.review_tables import REVIEW_SCHEMA, ReviewTables
 from tiltmeter.making.timestamp import get_timestamp
 
@@ -174,14 +175,14 @@ class StepRecord:
     counts: dict[tuple[str, str, str], int]
 
 
-class ProjectStore(ReviewTables, RatingTables, QualityTables):
+class ProjectStore(ReviewTables, AssignmentTables, RatingTables, QualityTables):
     """The database of a project. Methods that write must be called inside `begin_transaction()`."""
 
     def __init__(self, path: Path) -> None:
         # With `synchronous="FULL"`, every commit is synced to disk, because the decisions of people must not be lost.
         super().__init__(
             str(path),
-            _SCHEMA + REVIEW_SCHEMA + RATING_SCHEMA + QUALITY_SCHEMA,
+            _SCHEMA + REVIEW_SCHEMA + ASSIGNMENT_SCHEMA + RATING_SCHEMA + QUALITY_SCHEMA,
             synchronous="FULL",
             contents="a project",
             remedy=REMEDY,

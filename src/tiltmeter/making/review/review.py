@@ -155,6 +155,10 @@ class Review:
         name = self._find_reviewer(reviewer)
         with self._begin_transaction():
             entry, problems = self._get_reviewable_item(item), self._queue.get_problems(item)
+            if self._queue.is_closed(item):
+                raise UsageError(
+                    f"{item} is closed until the calibration round is finished; decide on the calibration items first."
+                )
             decision = make_decision(
                 self.project, entry, name, verdict, texts or {}, proposals or {}, accepted or {}, shown, problems
             )
@@ -192,7 +196,13 @@ class Review:
 
     def can_decide(self, item: str, reviewer: str) -> bool:
         """Return whether the queue could offer an item to a reviewer now."""
-        return self._queue.can_take(item, reviewer, self._clock())
+        known = {one.casefold(): one for one in self._store.list_reviewer_names()}
+        return self._queue.can_take(item, known.get(reviewer.casefold(), reviewer), self._clock())
+
+    def is_calibrating(self) -> bool:
+        """Return whether only the items of the calibration round are open."""
+        self._queue.refresh()
+        return self._queue.is_calibrating
 
     def list_queued_items(self) -> list[tuple[QueuedItem, list[OpenProblem]]]:
         """Return all items of the queue with their open problems, in the order of the project."""

@@ -50,8 +50,9 @@ class _QueueState:
     """The content of the queue, which is read again after the database was changed by other code or another process.
 
     `decided` maps reviewers to the items that they have decided on. `asked` maps reviewers to the items about which
-    they have asked an unanswered question. `incomplete` are the items that need more decisions. `slots` maps items to
-    slot numbers to reservations.
+    they have asked an unanswered question. `assigned` maps items to reviewers; the items in `calibration` are for all
+    reviewers, and the others wait until `is_open`. `incomplete` are the items that need more decisions. `slots` maps
+    items to slot numbers to reservations.
     """
 
     items: dict[str, QueuedItem] = field(default_factory=dict)
@@ -59,6 +60,9 @@ class _QueueState:
     incomplete: set[str] = field(default_factory=set)
     slots: dict[str, dict[int, _Reservation]] = field(default_factory=dict)
     asked: dict[str, set[str]] = field(default_factory=dict)
+    assigned: dict[str, set[str]] = field(default_factory=dict)
+    calibration: frozenset[str] = frozenset()
+    is_open: bool = True
 
 
 class ReviewQueue:
@@ -88,6 +92,9 @@ class ReviewQueue:
                 for item, (part, subject, _) in keys.items()
             },
             asked=self._store.list_unanswered_questions(),
+            assigned=self._store.list_assignments(),
+            calibration=frozenset(self._store.list_calibration_items()),
+            is_open=self._store.is_calibration_open(),
         )
         for item, slot, reviewer, expires in self._store.list_slots():
             self._known.slots.setdefault(item, {})[slot] = _Reservation(reviewer, expires)
@@ -142,7 +149,27 @@ class ReviewQueue:
 
     def count_remaining(self, reviewer: str) -> int:
         """Return the number of items that a reviewer can still decide on, including items with an open question."""
-        return len(self._known.incomplete - self._known.decided.get(reviewer, set()))
+        known = self._known
+        if not known.assigned and not known.calibration:
+            return len(known.incomplete - known.decided.get(reviewer, set()))
+        candidates = (known.incomplete | known.calibration) - known.decided.get(reviewer, set())
+        return sum(self._is_for(item, reviewer) for item in candidates)
+
+    def _is_for(self, item: str, reviewer: str) -> bool:
+        """Return whether an item needs a decision of a reviewer, apart from reservations."""
+        known = self._known
+        if item in known.calibration:
+            return item in known.items and known.items[item].state != "adjudicated"
+        return known.is_open and item in known.incomplete and reviewer in known.assigned.get(item, (reviewer,))
+
+    @property
+    def is_calibrating(self) -> bool:
+        """Whether the calibration round goes on."""
+        return not self._known.is_open
+
+    def is_closed(self, item: str) -> bool:
+        """Return whether an item is closed until the calibration round is finished."""
+        return not self._known.is_open and item not in self._known.calibration
 
     def count_missing_decisions(self) -> int:
         """Return the number of decisions that are missing, summed over all items."""
@@ -158,23 +185,23 @@ class ReviewQueue:
         known = self._known
         skipped = {*known.asked.get(reviewer, ()), *known.decided.get(reviewer, ()), *skip}
         own = {item for item, slots in known.slots.items() if self._is_reserved(slots, reviewer, now)}
-        for chosen in (own, known.incomplete) if own else (known.incomplete,):
-            for item, entry in known.items.items():
-                if item in chosen and item in known.incomplete and item not in skipped:
-                    slots = known.slots.get(item, {}).values()
-                    others = sum(one.expires > now and one.reviewer != reviewer for one in slots)
-                    if len(entry.deciders) + others < self._rule.reviewers:
-                        self._reserve_item(item, reviewer, now, now + held)
-                        return item
+        wanted = known.incomplete | known.calibration
+        for chosen in (own, wanted) if own else (wanted,):
+            for item in known.items:
+                if item in chosen and item not in skipped and self.can_take(item, reviewer, now):
+                    self._reserve_item(item, reviewer, now, now + held)
+                    return item
         return None
 
     def can_take(self, item: str, reviewer: str, now: float) -> bool:
         """Return whether a reviewer can decide on an item: it needs decisions, and is not reserved for others."""
         entry = self._known.items.get(item)
-        if entry is None or item not in self._known.incomplete:
+        if entry is None or not self._is_for(item, reviewer):
             return False
         if any(name.casefold() == reviewer.casefold() for name in entry.deciders):
             return False
+        if item in self._known.calibration:
+            return True
         slots = self._known.slots.get(item, {}).values()
         others = sum(one.expires > now and one.reviewer.casefold() != reviewer.casefold() for one in slots)
         return len(entry.deciders) + others < self._rule.reviewers

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any, get_args
+from urllib.parse import quote
 
 from markupsafe import Markup
 from starlette.background import BackgroundTask
@@ -16,6 +17,7 @@ from tiltmeter.files import create_temporary_folder
 from tiltmeter.making.project import open_project
 from tiltmeter.making.project_archive import archive_project
 from tiltmeter.making.publication import OPEN_ITEMS, OpenItems, find_last_edition, publish_project
+from tiltmeter.making.review.assignment import open_items, summarise_calibration
 from tiltmeter.making.review.review import Review
 from tiltmeter.making.review.review_marks import MarkedPiece, mark_changes, mark_texts
 from tiltmeter.making.review.review_rule import ReviewDecision, ReviewVerdict
@@ -91,9 +93,18 @@ def _render_agreement(request: Request) -> Response:
     # The summary takes seconds. It is computed in the thread of the request and not in the thread of the project, so
     # that requests of reviewers do not have to wait.
     with open_project(get_project_folder(request)) as project:
-        summary = summarise_review(project, progress)
+        summary, calibration = summarise_review(project, progress), summarise_calibration(project)
     hours = estimate_hours_left(summary.times, progress.missing) if summary else None
-    return render_review(request, "review_agreement.html.jinja", summary=summary, hours_left=hours)
+    return render_review(
+        request, "review_agreement.html.jinja", summary=summary, hours_left=hours, calibration=calibration
+    )
+
+
+def _open_items(request: Request) -> Response:
+    """Open the items that are closed during the calibration round."""
+    require_adjudicator(request)
+    run_in_project(request, lambda session: open_items(session.project))
+    return responses.redirect(request, f"/review/agreement?project={quote(get_project_name(request))}")
 
 
 # The following functions are for conflicts.
@@ -299,6 +310,7 @@ def _serve_copy(request: Request) -> Response:
 
 ROUTES = [
     Route("/review/agreement", _render_agreement),
+    Route("/review/open", _open_items, methods=["POST"]),
     Route("/review/conflicts", _render_conflicts),
     Route("/review/conflict", _render_first_conflict, methods=["POST"]),
     build_form_route("/review/adjudicate", _store_adjudication),

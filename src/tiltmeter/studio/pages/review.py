@@ -41,7 +41,7 @@ from tiltmeter.studio.pages.permissions import (
     select_fields,
 )
 from tiltmeter.studio.project_threads import ProjectSession
-from tiltmeter.studio.review_page import ReviewPage, build_review_page, list_filled_sentences
+from tiltmeter.studio.review_page import build_review_page, list_filled_sentences
 
 if TYPE_CHECKING:
     from tiltmeter.studio.app import Studio
@@ -151,16 +151,17 @@ def _render_after_action(
     """Call `act` with the review of the project and the name of the user; render the item and the notice it returns."""
     name = require_user_name(request)
 
-    def build_page(session: ProjectSession) -> tuple[ReviewPage | None, Markup, ProjectSettings]:
+    def build_page(session: ProjectSession) -> tuple[dict[str, Any], ProjectSettings]:
         view, notice = act(session.review, name)
-        return build_review_page(session.review, name, view) if view else None, notice, session.project.settings
+        page = build_review_page(session.review, name, view) if view else None
+        values = {"page": page, "notice": notice, "is_calibrating": session.review.is_calibrating()}
+        return values, session.project.settings
 
-    page, notice, settings = run_in_project(request, build_page)
+    values, settings = run_in_project(request, build_page)
     return render_review(
         request,
         template,
-        page=page,
-        notice=notice,
+        **values,
         **build_language_values(settings),
     )
 
