@@ -201,7 +201,8 @@ def test_the_command_names_failed_items(tmp_path: Path, run: Run, monkeypatch: p
 
     monkeypatch.setattr("tiltmeter.translators.chat_translator.open_chat_translator", open_made)
     folder = str(tmp_path / "es")
-    monkeypatch.setattr("tiltmeter.cli.make.print_note", print)
+    for module in ("make", "make_new"):
+        monkeypatch.setattr(f"tiltmeter.cli.{module}.print_note", print)
     source = source_file(tmp_path / "source.jsonl")
     created = run("make", "new", source, "--to", "es", "--with", SYSTEM, "--out", folder)
     assert_mentions(created, "Note", SYSTEM, "into es")

@@ -51,7 +51,8 @@ def _read_kept_bundle(path: Path) -> str | None:
             state = os.fstat(handle)
             if not stat.S_ISREG(state.st_mode) or state.st_mode & 0o022:
                 return None
-            if hasattr(os, "geteuid") and state.st_uid != os.geteuid():
+            get_user = getattr(os, "geteuid", None)  # Windows has no such function
+            if get_user is not None and state.st_uid != get_user():
                 return None
             digest, _, bundle = file.read().decode().partition("\n")
     except (OSError, ValueError):
