@@ -6,40 +6,16 @@ It compares the texts of the items that two data sets share, by type of text.
 """
 
 import argparse
-from collections import Counter
 from collections.abc import Iterable
 
 from tiltmeter.datasets import load_spec, parse_spec
 from tiltmeter.forms import get_item_form
-
-ORDER, BETA = 6, 2.0
+from tiltmeter.making.quality.similarity import compute_chrf
 
 
 def chrf(pairs: Iterable[tuple[str, str]]) -> float:
-    """Return the corpus-level chrF of (text, reference) pairs, from 0 to 100, without spaces.
-
-    >>> round(chrf([("El gato duerme.", "El gato duerme.")]))
-    100
-    """
-    made, wanted, shared = [0] * ORDER, [0] * ORDER, [0] * ORDER
-    for text, reference in pairs:
-        for order in range(1, ORDER + 1):
-            ours, theirs = _ngrams(text, order), _ngrams(reference, order)
-            made[order - 1] += ours.total()
-            wanted[order - 1] += theirs.total()
-            shared[order - 1] += (ours & theirs).total()
-    used = [order for order in range(ORDER) if made[order] and wanted[order]]
-    if not used:
-        return 0.0
-    precision = sum(shared[order] / made[order] for order in used) / len(used)
-    recall = sum(shared[order] / wanted[order] for order in used) / len(used)
-    weighted = BETA**2 * precision + recall
-    return 100 * (1 + BETA**2) * precision * recall / weighted if weighted else 0.0
-
-
-def _ngrams(text: str, order: int) -> Counter[str]:
-    characters = "".join(text.split())
-    return Counter(characters[start : start + order] for start in range(len(characters) - order + 1))
+    """Return the corpus-level chrF of (text, reference) pairs, from 0 to 100."""
+    return 100 * compute_chrf(pairs)
 
 
 def by_kind(made: str, reference: str) -> dict[str, list[tuple[str, str]]]:

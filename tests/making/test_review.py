@@ -391,7 +391,7 @@ def test_review_from_the_command_line(translated: Project, run: Run, tmp_path: P
     translated.settings = replace(translated.settings, guidelines="guidelines.md", licence="CC0-1.0")
     folder = saved(translated)
     assert run("make", "review", folder, "--add-reviewer", "Ana", "--add-reviewer", "Eva").splitlines()[0] == (
-        "i0\topen\t0 of 2\tcook\tblank-restored"
+        "i0\topen\t0 of 2\t0.80\tcook\tblank-restored"
     )
     assert run("make", "review", folder, "--guidelines") == "Keep the register.\n"
     shown = run("make", "review", folder, "--by", "Ana")

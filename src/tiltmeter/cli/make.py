@@ -10,6 +10,7 @@ from tiltmeter.cli.make_new import create_new_project
 from tiltmeter.cli.make_precision import precision
 from tiltmeter.cli.make_rate import rate
 from tiltmeter.cli.make_review import AsJson, Folder, adjudicate, parse_named_values, review
+from tiltmeter.cli.make_second import second
 from tiltmeter.cli.make_suggest import suggest
 from tiltmeter.cli.make_terms import terms
 from tiltmeter.cli.make_write import write
@@ -203,6 +204,7 @@ def repair(
     _print_untranslated(done.untranslated)
 
 
+app.command()(second)
 app.command()(precision)
 app.command()(suggest)
 app.command()(terms)

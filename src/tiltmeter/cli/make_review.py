@@ -178,9 +178,8 @@ def _print_queue(session: "Review", *, as_json: bool) -> None:
         return
     for entry in queue:
         why = ", ".join(entry.reasons)
-        typer.echo(
-            f"{entry.item}\t{entry.state}\t{entry.decisions} of {session.rule.reviewers}\t{entry.subject}\t{why}"
-        )
+        decided = f"{entry.decisions} of {session.rule.reviewers}"
+        typer.echo(f"{entry.item}\t{entry.state}\t{decided}\t{entry.quality:.2f}\t{entry.subject}\t{why}")
     if not queue:
         print_note("The review queue is empty.")
 

@@ -7,6 +7,7 @@ from tiltmeter.making.draft import group_by_item
 from tiltmeter.making.open_problems import assemble_items, count_open_items
 from tiltmeter.making.project import Project
 from tiltmeter.making.project_store import Step
+from tiltmeter.making.quality.estimated_quality import estimate_qualities
 from tiltmeter.making.review.stored_problems import store_problems
 from tiltmeter.making.unrecorded_work import UnrecordedWork
 
@@ -20,6 +21,8 @@ def complete_step(project: Project, step: Step, facts: Mapping[str, Any]) -> Non
     problems = assemble_items(project).problems
     with project.store.begin_transaction():
         project.store.add_step(step, facts, count_open_items(problems))
+        opinions = project.store.list_second_opinions()
+        project.store.set_estimated_qualities(estimate_qualities(problems, opinions))
         if step == "translate":
             UnrecordedWork.clear(project.store)
     store_problems(project.store, keys, group_by_item(problem for problem in problems if problem.step != "review"))

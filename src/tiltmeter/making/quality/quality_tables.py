@@ -1,7 +1,7 @@
 """The database tables of the quality of translations: unknown words, and second opinions."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from tiltmeter.database.row_checksum_database import RowChecksumDatabase
@@ -18,6 +18,10 @@ CREATE TABLE IF NOT EXISTS second_opinions (  -- similarity of the translation t
     similarity REAL NOT NULL, -- chrF, from 0 to 1
     texts TEXT NOT NULL,      -- a JSON object: the texts of the second system, or the texts translated back, by field
     PRIMARY KEY (item, method)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS estimated_qualities (  -- at the end of the last step; items that are not listed have 1
+    item TEXT PRIMARY KEY,
+    quality REAL NOT NULL
 ) STRICT, WITHOUT ROWID;
 """
 
@@ -44,6 +48,15 @@ class QualityTables(RowChecksumDatabase):
     def list_unknown_words(self) -> dict[str, list[str]]:
         """Return the marked words by item; items whose translation system marks no words are missing."""
         return {item: json.loads(words) for item, words in self._db.execute("SELECT item, words FROM unknown_words")}
+
+    def set_estimated_qualities(self, qualities: Mapping[str, float]) -> None:
+        """Replace the estimated qualities of all items."""
+        self._db.execute("DELETE FROM estimated_qualities")
+        self._db.executemany("INSERT INTO estimated_qualities VALUES (?, ?)", list(qualities.items()))
+
+    def list_estimated_qualities(self) -> dict[str, float]:
+        """Return the estimated quality of each item at the end of the last step; items without problems have 1."""
+        return dict(self._db.execute("SELECT item, quality FROM estimated_qualities"))
 
     def set_second_opinion(self, opinion: SecondOpinion) -> None:
         """Store a second opinion; it replaces an earlier one of the same method."""

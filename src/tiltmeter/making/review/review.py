@@ -103,6 +103,7 @@ class Review:
                 entry.state,
                 tuple(dict.fromkeys(problem.reason for problem in self._queue.get_problems(entry.item))),
                 entry.decisions,
+                entry.quality,
             )
             for entry in self._queue.list_items()
             if state in (None, entry.state)

@@ -27,7 +27,8 @@ class QueuedItem:
     """An item that can be reviewed.
 
     `state`, `deciders` (the reviewers who have decided on the item) and `decisions` (their number of decisions) depend
-    only on decisions about the current texts. `key` changes when the item changes in the database.
+    only on decisions about the current texts. `key` changes when the item changes in the database. `quality` is the
+    estimated quality, by which the queue is ordered.
     """
 
     item: str
@@ -37,6 +38,7 @@ class QueuedItem:
     deciders: tuple[str, ...] = ()
     decisions: int = 0
     key: _Key = ()
+    quality: float = 1.0
 
 
 @dataclass(slots=True)
@@ -66,7 +68,10 @@ class _QueueState:
 
 
 class ReviewQueue:
-    """The items to review, in the order of the project. Methods that write must be called inside a transaction."""
+    """The items to review, in the order of their estimated quality, worst first.
+
+    Methods that write must be called inside a transaction.
+    """
 
     def __init__(self, project: Project, rule: ReviewRule) -> None:
         self._project = project
@@ -101,7 +106,15 @@ class ReviewQueue:
         self._update_entries(stale, {item: keys[item][2] for item in stale}, examined)
         for entry in self._known.items.values():
             self._add_to_indexes(entry)
+        self._sort_items()
         self._stamp = stamp
+
+    def _sort_items(self) -> None:
+        """Order the items by estimated quality, worst first, and items of equal quality as in the project."""
+        qualities = self._store.list_estimated_qualities()
+        for item, entry in self._known.items.items():
+            entry.quality = qualities.get(item, 1.0)
+        self._known.items = dict(sorted(self._known.items.items(), key=lambda named: named[1].quality))
 
     def require_full_refresh(self) -> None:
         """Make the next call of `refresh` compare all items with the database."""

@@ -91,7 +91,10 @@ def format_field(field: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class QueueEntry:
-    """An item in the queue: its state, the reasons for the review, and the number of decisions."""
+    """An item in the queue: its state, the reasons for the review, the number of decisions, and the estimated quality.
+
+    The queue begins with the items of the lowest quality.
+    """
 
     item: str
     part: str
@@ -99,6 +102,7 @@ class QueueEntry:
     state: ReviewState
     reasons: tuple[str, ...]
     decisions: int
+    quality: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)
