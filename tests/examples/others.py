@@ -1,5 +1,6 @@
 """Actions between two commands of the docs: other people decide, fill in a sheet or rate; folders are deleted."""
 
+import re
 import shutil
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -12,13 +13,21 @@ if TYPE_CHECKING:
 Step = Callable[["Reader"], None]
 
 
-def drop_all(reader: "Reader") -> None:
-    """Drop every item in the spreadsheet."""
+def decide_on_all(reader: "Reader") -> None:
+    """Drop every item in the spreadsheet, but accept those that have only untranslated text."""
     book = openpyxl.load_workbook(reader.folder / "review.xlsx")
     sheet = book.worksheets[0]
     columns = [cell.value for cell in sheet[1]]
-    for row in range(2, sheet.max_row + 1):
-        sheet.cell(row, columns.index("decision") + 1, "drop")
+    rows = range(2, sheet.max_row + 1)
+    item, problem, decision = (columns.index(name) for name in ("item", "problem", "decision"))
+    problems: dict[str, set[str]] = {}
+    for row in rows:
+        found = str(sheet.cell(row, problem + 1).value or "")
+        problems.setdefault(str(sheet.cell(row, item + 1).value), set()).update(filter(None, found.splitlines()))
+    for row in rows:
+        own = problems[str(sheet.cell(row, item + 1).value)]
+        is_minor = all(text.startswith("untranslated") and not re.search(r"[a-z]-[a-z]+: ", text) for text in own)
+        sheet.cell(row, decision + 1, "accept" if is_minor else "drop")
     book.save(reader.folder / "review.xlsx")
 
 
@@ -60,7 +69,7 @@ _DECISIONS = run_commands(
 
 # The steps before a command.
 STEPS_BEFORE: dict[str, list[Step]] = {
-    "tiltmeter make import my-es review.xlsx --by Ana": [drop_all],
+    "tiltmeter make import my-es review.xlsx --by Ana": [decide_on_all],
     'tiltmeter make adjudicate my-es --by Ida --item i1 --take Ana --comment "the term of the dictionary"': [
         _DECISIONS
     ],

@@ -75,7 +75,6 @@ def test_filters_search_and_order(workspace: Path) -> None:
         assert titles == sorted(titles, key=str.casefold)
         page = ana.get(f"/review/items?{P}&reason=verb&sort=title").text
         assert '<option value="verb" selected>verb (6)</option>' in page
-        assert "Estimated quality" not in page
         assert ana.get(f"/review/items/list?{P}&quality=x").status_code == 400
 
 
@@ -91,9 +90,13 @@ def test_the_list_has_pages(workspace: Path, monkeypatch: pytest.MonkeyPatch) ->
         assert listed(ana, "start=1000000") == ["i10", "i11"]
 
 
-def test_estimated_quality_is_listed_if_there_are_estimates(workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    estimates = {"i3": 0.25, "i1": 0.5}
-    monkeypatch.setattr(review_list, "read_estimated_quality", lambda _project: estimates)
+def test_estimated_quality_is_listed_if_there_are_estimates(workspace: Path) -> None:
+    with open_project(workspace / "project") as project, project.store.begin_transaction():
+        project.store.set_estimated_qualities({})
+    with people(studio_on(workspace), "Ana") as (ana,):
+        assert "Estimated quality" not in ana.get(f"/review/items?{P}").text
+    with open_project(workspace / "project") as project, project.store.begin_transaction():
+        project.store.set_estimated_qualities({"i3": 0.25, "i1": 0.5})
     with people(studio_on(workspace), "Ana") as (ana,):
         assert listed(ana, "sort=quality")[:3] == ["i3", "i1", "i0"]
         assert listed(ana, "quality=0.3") == ["i3"]

@@ -40,11 +40,9 @@ def second(
     Items with a low similarity are queued for review. The texts of the second system are proposals for reviewers. The
     similarities are part of the estimated quality, by which the review queue is ordered.
 
-    **Examples**
+    **Example**
 
-    `tiltmeter make second my-es --back apertium:spa-eng`
-
-    `tiltmeter make second my-es --second file:other-es.csv --threshold 0.3`
+    `tiltmeter make second my-es --back apertium:spa-eng --threshold 0.3`
     """
     from tiltmeter.making.project import open_project
     from tiltmeter.making.quality.second_opinions import compare_translations

@@ -82,8 +82,8 @@ def _run_step(
     entries = [entry for entry in store.list_items() if entry.stage in ("translated", "repaired")]
     drafts = project.build_drafts([entry for entry in entries if entry.id not in decided])
     versions = {entry.id: entry.version for entry in entries}
-    if not drafts:
-        raise UsageError("There is no translated item without a decision; run `tiltmeter make translate` first.")
+    if not entries and not decided:
+        raise UsageError("There is no translated item; run `tiltmeter make translate` first.")
     opinions: list[SecondOpinion] = []
     for method, system in systems.items():
         if system is not None:

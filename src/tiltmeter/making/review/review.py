@@ -93,7 +93,10 @@ class Review:
     # Methods for the queue of items
 
     def list_queue(self, state: ReviewState | None = None) -> list[QueueEntry]:
-        """Return the items of the queue in order, including reviewed items; with `state`, only items in this state."""
+        """Return the items of the queue, including reviewed items; with `state`, only items in this state.
+
+        The items of the lowest estimated quality are first.
+        """
         self._queue.refresh()
         return [
             QueueEntry(
@@ -105,7 +108,7 @@ class Review:
                 entry.decisions,
                 entry.quality,
             )
-            for entry in self._queue.list_items()
+            for entry in sorted(self._queue.list_items(), key=lambda entry: entry.quality)
             if state in (None, entry.state)
         ]
 

@@ -4,7 +4,6 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from tiltmeter.making.review.estimated_quality import read_estimated_quality
 from tiltmeter.making.review.review import Review
 from tiltmeter.making.review.review_index import IndexedItem, ReviewIndex
 from tiltmeter.making.review.review_queue import QueuedItem
@@ -105,7 +104,7 @@ class ReviewList:
 
     def _list_all(self, reviewer: str, *, sees_all: bool) -> list[ListedItem]:
         queued = self._review.list_queued_items()
-        index, quality = self._index.refresh(queued), read_estimated_quality(self._review.project)
+        index, quality = self._index.refresh(queued), self._review.project.store.list_estimated_qualities()
         return [
             ListedItem(
                 index[one.item],

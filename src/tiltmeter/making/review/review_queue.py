@@ -54,7 +54,7 @@ class _QueueState:
     `decided` maps reviewers to the items that they have decided on. `asked` maps reviewers to the items about which
     they have asked an unanswered question. `assigned` maps items to reviewers; the items in `calibration` are for all
     reviewers, and the others wait until `is_open`. `incomplete` are the items that need more decisions. `slots` maps
-    items to slot numbers to reservations.
+    items to slot numbers to reservations. `ranked` are all items, those of the lowest estimated quality first.
     """
 
     items: dict[str, QueuedItem] = field(default_factory=dict)
@@ -65,10 +65,11 @@ class _QueueState:
     assigned: dict[str, set[str]] = field(default_factory=dict)
     calibration: frozenset[str] = frozenset()
     is_open: bool = True
+    ranked: list[str] = field(default_factory=list)
 
 
 class ReviewQueue:
-    """The items to review, in the order of their estimated quality, worst first.
+    """The items to review, in the order of the project; reviewers get the items of the lowest estimated quality first.
 
     Methods that write must be called inside a transaction.
     """
@@ -106,15 +107,15 @@ class ReviewQueue:
         self._update_entries(stale, {item: keys[item][2] for item in stale}, examined)
         for entry in self._known.items.values():
             self._add_to_indexes(entry)
-        self._sort_items()
+        self._rank_items()
         self._stamp = stamp
 
-    def _sort_items(self) -> None:
-        """Order the items by estimated quality, worst first, and items of equal quality as in the project."""
+    def _rank_items(self) -> None:
+        """Rank the items by estimated quality, worst first; items of equal quality keep the order of the project."""
         qualities = self._store.list_estimated_qualities()
         for item, entry in self._known.items.items():
             entry.quality = qualities.get(item, 1.0)
-        self._known.items = dict(sorted(self._known.items.items(), key=lambda named: named[1].quality))
+        self._known.ranked = sorted(self._known.items, key=lambda item: self._known.items[item].quality)
 
     def require_full_refresh(self) -> None:
         """Make the next call of `refresh` compare all items with the database."""
@@ -200,7 +201,7 @@ class ReviewQueue:
         own = {item for item, slots in known.slots.items() if self._is_reserved(slots, reviewer, now)}
         wanted = known.incomplete | known.calibration
         for chosen in (own, wanted) if own else (wanted,):
-            for item in known.items:
+            for item in known.ranked:
                 if item in chosen and item not in skipped and self.can_take(item, reviewer, now):
                     self._reserve_item(item, reviewer, now, now + held)
                     return item
