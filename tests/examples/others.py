@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import openpyxl
 
+from tiltmeter.making.project import open_project
+
 if TYPE_CHECKING:
     from tests.examples.reader import Reader
 
@@ -58,6 +60,21 @@ def start_writing(reader: "Reader") -> None:
     file.write_text(file.read_text("utf-8").replace("writers = []", 'writers = ["Ana", "Eva"]'), encoding="utf-8")
 
 
+def need_two_reviewers(reader: "Reader") -> None:
+    """Let two reviewers decide on each item."""
+    file = reader.folder / "my-es" / "project.toml"
+    config = re.sub("(reviewers_per_item|agreeing) = .*", r"\1 = 2", file.read_text("utf-8"))
+    file.write_text(config, encoding="utf-8")
+
+
+def decide_on_calibration_items(reader: "Reader") -> None:
+    """Let all reviewers decide on the items of the calibration round."""
+    with open_project(reader.folder / "my-es") as project:
+        items = project.store.list_calibration_items()
+    for name in ("Ana", "Eva"):
+        run_commands(*(f"make review my-es --by {name} --item {item} --decision drop" for item in items))(reader)
+
+
 _DECISIONS = run_commands(
     "make review my-es --add-reviewer Bea --add-reviewer Ben --add-reviewer Dan",
     "make review my-es --by Eva --item i1 --decision edit --proposal target_term=1",
@@ -69,6 +86,9 @@ _DECISIONS = run_commands(
 
 # The steps before a command.
 STEPS_BEFORE: dict[str, list[Step]] = {
+    'tiltmeter make assign my-es --reviewer Ana=es-MX --reviewer Eva=es-ES --reviewer "Ida=es-ES*0.5" '
+    "--calibration 0": [need_two_reviewers],
+    "tiltmeter make assign my-es --open": [decide_on_calibration_items],
     "tiltmeter make import my-es review.xlsx --by Ana": [decide_on_all],
     'tiltmeter make adjudicate my-es --by Ida --item i1 --take Ana --comment "the term of the dictionary"': [
         _DECISIONS

@@ -61,7 +61,7 @@ class Reader:
         return [
             path
             for word in shlex.split(line)[1:]
-            for path in (sorted(glob.glob(word)) if "*" in word else [word])  # noqa: PTH207 - like a shell
+            for path in (sorted(glob.glob(word)) if "*" in word else []) or [word]  # noqa: PTH207 - like a shell
         ]
 
     def _run(self, words: list[str]) -> tuple[Any, str]:

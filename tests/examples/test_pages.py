@@ -86,7 +86,7 @@ PRINTED = {
 }
 
 # Pages that use a project of translated items without creating it.
-PROJECTS = ["docs/how-to/repair.md", "docs/how-to/review.md", "help"]
+PROJECTS = ["docs/how-to/repair.md", "docs/how-to/review.md", "docs/evidence/untranslated.md", "help"]
 
 Open = Callable[[str], Reader]
 

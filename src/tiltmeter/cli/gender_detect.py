@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from tiltmeter.errors import DataError, UsageError
-from tiltmeter.gender import LANGUAGES, SpeakerGender, find_speaker_gender
+from tiltmeter.gender import LANGUAGES, SpeakerGender, check_language, find_speaker_gender
 from tiltmeter.printable_text import format_json
 from tiltmeter.text_files import read_bytes
 
@@ -80,6 +80,7 @@ def detect_genders(file: str, language: str | None, gender_from: str) -> Iterato
         for text in _read_sentences(file):
             yield text, finder.find_speaker_gender(text)
         return
+    check_language(language)
     for text in _read_sentences(file):
         yield text, find_speaker_gender(text, language, explain=True)
 

@@ -20,7 +20,7 @@ from typing import Literal, overload
 from tiltmeter.errors import UsageError
 from tiltmeter.gender.clauses import Gender, Grammar, tokenize
 
-__all__ = ["LANGUAGES", "Gender", "SpeakerGender", "find_speaker_gender"]
+__all__ = ["LANGUAGES", "Gender", "SpeakerGender", "check_language", "find_speaker_gender"]
 
 # The name of a language's module is an ISO 639 code of two or three letters; all other modules have longer names.
 LANGUAGES = tuple(sorted(module.name for module in iter_modules(__path__) if re.fullmatch("[a-z]{2,3}", module.name)))
@@ -51,11 +51,16 @@ def find_speaker_gender(text: str, language: str, *, explain: bool = False) -> G
     return cue.gender if cue else None
 
 
-@cache
-def _load_grammar(language: str) -> Grammar:
+def check_language(language: str) -> None:
+    """Raise a UsageError if there are no rules for a language."""
     if language not in LANGUAGES:
         raise UsageError(
             f"There are no rules for the speaker's gender in {language!r}; use one of {', '.join(LANGUAGES)}."
         )
+
+
+@cache
+def _load_grammar(language: str) -> Grammar:
+    check_language(language)
     grammar: Grammar = import_module(f"{__name__}.{language}").GRAMMAR
     return grammar
