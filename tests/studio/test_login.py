@@ -1,6 +1,8 @@
 """Logins of reviewers to a shared studio."""
 
 import html
+import io
+import logging
 from pathlib import Path
 from typing import Any
 
@@ -155,6 +157,15 @@ def test_a_certificate_that_cannot_be_used_is_an_error(tmp_path: Path, content: 
     found = CliRunner().invoke(app, ["studio", str(tmp_path), *options, "--bind", "127.0.0.1"])
     assert isinstance(found.exception, UsageError)
     assert "cert.pem" in str(found.exception)
+
+
+def test_the_log_handlers_of_libraries_stay_open(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    closed: list[str] = []
+    handler = logging.StreamHandler(io.StringIO())
+    monkeypatch.setattr(handler, "close", lambda: closed.append("closed"))
+    files = ["--cert", str(tmp_path / "cert.pem"), "--key", str(tmp_path / "key.pem"), "--port", "0"]
+    CliRunner().invoke(app, ["studio", str(tmp_path), "--share", "review.example.org", *files, "--bind", "127.0.0.1"])
+    assert closed == []
 
 
 def test_nobody_can_log_in_with_a_damaged_list_of_reviewers(client: Any, tmp_path: Path) -> None:

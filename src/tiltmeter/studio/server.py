@@ -59,6 +59,9 @@ def run_server(
     settings = uvicorn.Config(
         make_app(studio),
         http=TimedProtocol,
+        # Uvicorn's own configuration of logging closes all existing handlers, and some libraries' handlers then close
+        # standard error.
+        log_config=None,
         log_level="warning",
         server_header=False,
         proxy_headers=behind_proxy,
