@@ -4,7 +4,7 @@ A reviewer sees the changed text of each item before deciding. Items that would 
 text, and items that changed after the preview, are left for single decisions.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -57,31 +57,48 @@ class BulkResult:
 def list_proposal_groups(review: Review, items: ReviewList, reviewer: str) -> list[ProposalGroup]:
     """Return the identical proposals for at least two items that the reviewer can decide on, largest group first."""
     groups: dict[str, list[tuple[IndexedItem, ProposedChange]]] = {}
-    for entry in items.refresh_index().values():
-        if entry.changes and review.can_decide(entry.item, reviewer):
+    entries = [entry for entry in items.list_entries() if entry.changes]
+    decidable = review.select_decidable_items(reviewer, (entry.item for entry in entries))
+    for entry in entries:
+        if entry.item in decidable:
             for change in {change.key: change for change in entry.changes}.values():
                 groups.setdefault(change.key, []).append((entry, change))
-    found = [
-        ProposalGroup(key, members[0][0].subject, members[0][1], tuple(entry.item for entry, _ in members))
-        for key, members in groups.items()
-        if len(members) > 1
-    ]
+    found = [_build_group(members) for members in groups.values() if len(members) > 1]
     return sorted(found, key=lambda group: -len(group.items))
+
+
+def find_proposal_group(review: Review, items: ReviewList, reviewer: str, key: str) -> ProposalGroup | None:
+    """Return a group of identical proposals; None if fewer than two items of it remain for the reviewer."""
+    pairs = [(entry, change) for entry in items.list_entries() if (change := _find_change(entry, key))]
+    decidable = review.select_decidable_items(reviewer, (entry.item for entry, _ in pairs))
+    members = [(entry, change) for entry, change in pairs if entry.item in decidable]
+    return _build_group(members) if len(members) > 1 else None
+
+
+def _build_group(members: Sequence[tuple[IndexedItem, ProposedChange]]) -> ProposalGroup:
+    first, change = members[0]
+    return ProposalGroup(change.key, first.subject, change, tuple(entry.item for entry, _ in members))
+
+
+def _find_change(entry: IndexedItem | None, key: str) -> ProposedChange | None:
+    return next((change for change in entry.changes if change.key == key), None) if entry else None
 
 
 def preview_group(review: Review, items: ReviewList, group: ProposalGroup) -> list[PreviewedItem]:
     """Return the first items of a group with their changed texts."""
-    index, previews = items.refresh_index(), []
-    for item in group.items[:MOST_ITEMS]:
-        view, change = review.get_view(item), _find_change(index[item], group.key)
-        try:
-            obstacle = next((one.message for one in review.find_obstacles(view, {change.field: change.text})), "")
-        except UsageError as error:
-            obstacle = str(error)
-        others = len({(one.reason, one.field) for one in view.problems} - {(change.reason, change.field)})
-        pieces = mark_changes(view.texts[change.field], change.text)
-        previews.append(PreviewedItem(item, view.title, view.shown, pieces, others, obstacle))
-    return previews
+    changes = {item: _find_change(items.get_entry(item), group.key) for item in group.items[:MOST_ITEMS]}
+    return [_preview_item(review, item, change) for item, change in changes.items() if change]
+
+
+def _preview_item(review: Review, item: str, change: ProposedChange) -> PreviewedItem:
+    view = review.get_view(item)
+    try:
+        obstacle = next((one.message for one in review.find_obstacles(view, {change.field: change.text})), "")
+    except UsageError as error:
+        obstacle = str(error)
+    others = len({(one.reason, one.field) for one in view.problems} - {(change.reason, change.field)})
+    pieces = mark_changes(view.texts[change.field], change.text)
+    return PreviewedItem(item, view.title, view.shown, pieces, others, obstacle)
 
 
 def decide_on_group(
@@ -100,17 +117,11 @@ def decide_on_group(
     `shown` maps the selected items to the digests of the texts that the preview showed. `seconds` is the time that the
     reviewer needed for the whole preview.
     """
-    index, texts = items.refresh_index(), {}
+    texts: dict[str, Mapping[str, str]] = {}
     for item in shown:
-        change = next((one for one in index[item].changes if one.key == key), None) if item in index else None
-        texts[item] = {change.field: change.text} if change and choice == "use" else {} if change else None
-    known = {item: text for item, text in texts.items() if text is not None}
-    stored, refused = review.decide_on_items(
-        reviewer, {item: (text, shown[item]) for item, text in known.items()}, seconds=seconds, via=via
-    )
-    changed = {item: f"{item} has changed since you opened it" for item in shown if item not in known}
+        if change := _find_change(items.get_entry(item), key):
+            texts[item] = {change.field: change.text} if choice == "use" else {}
+    decisions = {item: (text, shown[item]) for item, text in texts.items()}
+    stored, refused = review.decide_on_items(reviewer, decisions, seconds=seconds, via=via)
+    changed = {item: f"{item} has changed since you opened it" for item in shown if item not in texts}
     return BulkResult(stored, {**refused, **changed})
-
-
-def _find_change(entry: IndexedItem, key: str) -> ProposedChange:
-    return next(change for change in entry.changes if change.key == key)

@@ -7,7 +7,7 @@ both decisions are kept.
 """
 
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 
@@ -187,7 +187,7 @@ class Review:
             for item, (texts, shown) in decisions.items():
                 try:
                     entry, problems = self._get_reviewable_item(item), self._queue.get_problems(item)
-                    if not self.can_decide(item, name):
+                    if not self._queue.can_take(item, name, self._clock()):
                         raise UsageError(f"{item} is already decided or reserved for another reviewer.")
                     verdict: ReviewVerdict = "edit" if texts else "accept"
                     made = make_decision(self.project, entry, name, verdict, texts, {}, {}, shown, problems)
@@ -198,15 +198,21 @@ class Review:
                 stored.append(item)
         return stored, refused
 
-    def can_decide(self, item: str, reviewer: str) -> bool:
-        """Return whether the queue could offer an item to a reviewer now."""
-        known = {one.casefold(): one for one in self._store.list_reviewer_names()}
-        return self._queue.can_take(item, known.get(reviewer.casefold(), reviewer), self._clock())
+    def select_decidable_items(self, reviewer: str, items: Iterable[str]) -> set[str]:
+        """Return those of the items that the queue could offer to a reviewer now."""
+        name, now = find_reviewer_name(self.project, reviewer), self._clock()
+        self._queue.refresh()
+        return {item for item in items if self._queue.can_take(item, name, now)}
 
     def is_calibrating(self) -> bool:
         """Return whether only the items of the calibration round are open."""
         self._queue.refresh()
         return self._queue.is_calibrating
+
+    def get_revision(self) -> object:
+        """Return a value that changes when the queue or one of its items has changed."""
+        self._queue.refresh()
+        return self._store.get_change_stamp()
 
     def list_queued_items(self) -> list[tuple[QueuedItem, list[OpenProblem]]]:
         """Return all items of the queue with their open problems, in the order of the project."""

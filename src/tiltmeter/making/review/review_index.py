@@ -5,7 +5,7 @@ If an item changes in the database, only the entry of this item is built again.
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from tiltmeter.forms import get_item_form
@@ -19,6 +19,9 @@ from tiltmeter.making.review.review_views import choose_title, format_field
 
 # If more than this number of items have changed, the texts of all items are read together.
 _MANY = 200
+
+# The key of an item in the queue, and its open problems.
+_Key = tuple[tuple[object, ...], tuple[OpenProblem, ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,13 +43,17 @@ class ProposedChange:
 
 @dataclass(frozen=True, slots=True)
 class IndexedItem:
-    """The values of an item by which it is listed; `content` has all texts of the item, in lower case."""
+    """The values of an item by which it is listed; `content` has all texts of the item, in lower case.
+
+    `reasons` are the names of the item's open problems.
+    """
 
     item: str
     title: str
     part: str
     subject: str
     bias_type: str
+    reasons: tuple[str, ...]
     content: str
     changes: tuple[ProposedChange, ...]
 
@@ -56,26 +63,37 @@ class ReviewIndex:
 
     def __init__(self, project: Project) -> None:
         self._project = project
-        self._entries: dict[str, tuple[object, IndexedItem]] = {}
+        self._entries: dict[str, tuple[_Key, IndexedItem]] = {}
 
-    def refresh(self, queued: Iterable[tuple[QueuedItem, list[OpenProblem]]]) -> dict[str, IndexedItem]:
+    def refresh(self, queued: Sequence[tuple[QueuedItem, list[OpenProblem]]]) -> list[IndexedItem]:
         """Return the entries of these items, in the same order; changed items are read again."""
-        wanted = {one.item: (one, problems, (one.key, tuple(problems))) for one, problems in queued}
-        stale = [
-            item for item, (_, _, key) in wanted.items() if item not in self._entries or self._entries[item][0] != key
-        ]
+        known, self._entries = self._entries, {}
+        stale = []
+        for one, problems in queued:
+            key = (one.key, tuple(problems))
+            if one.item in known and known[one.item][0] == key:
+                self._entries[one.item] = known[one.item]
+            else:
+                stale.append((one.item, key))
+        self._read_items(stale)
+        return [self._entries[one.item][1] for one, _ in queued]
+
+    def get_entry(self, item: str) -> IndexedItem | None:
+        """Return the entry of an item from the last call of `refresh`; None if it was not among the items."""
+        return self._entries[item][1] if item in self._entries else None
+
+    def _read_items(self, stale: Sequence[tuple[str, _Key]]) -> None:
+        """Build the entries of these items from the database."""
         store, is_many = self._project.store, len(stale) > _MANY
         entries = {entry.id: entry for entry in store.list_items(dropped=None)} if is_many else {}
         texts = store.list_texts("text") if is_many else {}
         applied = store.list_applied_texts() if is_many else {}
-        for item in stale:
-            _, problems, key = wanted[item]
+        for item, key in stale:
             entry = entries.get(item) or store.get_item(item)
             own = (applied.get(item) or texts.get(item, {})) if is_many else get_unreviewed_texts(self._project, item)
-            self._entries[item] = key, self._index_item(entry, own, problems)
-        return {item: self._entries[item][1] for item in wanted}
+            self._entries[item] = key, self._index_item(entry, own, key[1])
 
-    def _index_item(self, entry: ProjectItem, texts: Mapping[str, str], problems: list[OpenProblem]) -> IndexedItem:
+    def _index_item(self, entry: ProjectItem, texts: Mapping[str, str], problems: Sequence[OpenProblem]) -> IndexedItem:
         item = self._project.get_source_item(entry)
         wanted = self._project.maker.list_texts_to_translate(item)
         source = {text.field: text.text for text in wanted if text.role != "filled"}
@@ -94,6 +112,7 @@ class ReviewIndex:
             entry.part,
             entry.subject,
             str(attributes.get("bias_type", "") or ""),
+            tuple(dict.fromkeys(problem.reason for problem in problems)),
             content,
             tuple(changes),
         )

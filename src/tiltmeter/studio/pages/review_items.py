@@ -11,7 +11,9 @@ from starlette.routing import Route
 from tiltmeter.errors import UsageError
 from tiltmeter.making.review.identical_proposals import (
     BulkResult,
+    ProposalGroup,
     decide_on_group,
+    find_proposal_group,
     list_proposal_groups,
     preview_group,
 )
@@ -59,12 +61,13 @@ def _render_items(request: Request) -> Response:
 
     def list_items(session: ProjectSession) -> dict[str, Any]:
         items = session.review_list
-        values = items.count_values(name, sees_all=sees_all)
-        listing = items.list_items(name, chosen, sees_all=sees_all)
-        return {"values": values, "listing": listing, "has_quality": values.has_quality}
+        return {
+            "values": items.count_values(sees_all=sees_all),
+            "listing": items.list_items(name, chosen, sees_all=sees_all),
+        }
 
     found = run_in_project(request, list_items)
-    sorts = [one for one in SORTS if one != "quality" or found["has_quality"]]
+    sorts = [one for one in SORTS if one != "quality" or found["listing"].has_quality]
     return _render_listing(request, "review_items.html.jinja", chosen=chosen, sorts=sorts, sees_all=sees_all, **found)
 
 
@@ -72,10 +75,7 @@ def _render_rows(request: Request) -> Response:
     name, sees_all = require_user_name(request), can_adjudicate(request)
     chosen = read_filter(request, sees_all=sees_all)
     listing = run_in_project(request, lambda session: session.review_list.list_items(name, chosen, sees_all=sees_all))
-    has_quality = any(one.quality is not None for one in listing.items)
-    return _render_listing(
-        request, "review_items_list.html.jinja", listing=listing, sees_all=sees_all, has_quality=has_quality
-    )
+    return _render_listing(request, "review_items_list.html.jinja", listing=listing, sees_all=sees_all)
 
 
 def _render_listing(request: Request, template: str, **values: Any) -> Response:
@@ -99,20 +99,20 @@ def _render_group(request: Request) -> Response:
     """Render the preview of identical proposals."""
     name, key = require_user_name(request), request.query_params.get("key", "")
 
-    found = run_in_project(request, lambda session: build_group_values(session, name, key))
-    if found["group"] is None:
-        raise UsageError(get_texts(request)("groups.gone"))
+    def preview(session: ProjectSession) -> dict[str, Any]:
+        group = find_proposal_group(session.review, session.review_list, name, key)
+        if group is None:
+            raise UsageError(get_texts(request)("groups.gone"))
+        return {"group": group, "previews": preview_group(session.review, session.review_list, group)}
+
+    return _render_after_group(request, **run_in_project(request, preview))
+
+
+def _render_after_group(request: Request, **values: Any) -> Response:
+    language = get_settings(request).language
     return render_review(
-        request, "review_group_next.html.jinja", notice="", language=get_settings(request).language, **found
+        request, "review_group_next.html.jinja", **{"group": None, "notice": "", "language": language, **values}
     )
-
-
-def build_group_values(session: ProjectSession, name: str, key: str) -> dict[str, Any]:
-    """Return the preview of a group of identical proposals; if it is decided, return the list of all groups."""
-    groups = list_proposal_groups(session.review, session.review_list, name)
-    group = next((one for one in groups if one.key == key), None)
-    previews = preview_group(session.review, session.review_list, group) if group else []
-    return {"groups": groups, "group": group, "previews": previews}
 
 
 def _decide_on_group(request: Request, values: Mapping[str, str]) -> Response:
@@ -122,7 +122,7 @@ def _decide_on_group(request: Request, values: Mapping[str, str]) -> Response:
         raise UsageError(t("groups.none_selected"))
     seconds = parse_seconds(values)
 
-    def store_decisions(session: ProjectSession) -> tuple[BulkResult, dict[str, Any]]:
+    def store_decisions(session: ProjectSession) -> tuple[BulkResult, list[ProposalGroup]]:
         session.review.add_reviewer(name)
         done = decide_on_group(
             session.review,
@@ -134,15 +134,14 @@ def _decide_on_group(request: Request, values: Mapping[str, str]) -> Response:
             seconds=seconds,
             via=VIA,
         )
-        return done, build_group_values(session, name, "")
+        return done, list_proposal_groups(session.review, session.review_list, name)
 
-    done, found = run_in_project(request, store_decisions)
+    done, groups = run_in_project(request, store_decisions)
     notice = t("groups.stored", count=len(done.stored))
     if done.refused:
         reason = t.isolate(next(iter(done.refused.values())))
         notice = Markup(" ").join([notice, t("groups.refused", count=len(done.refused), reason=reason)])
-    language = get_settings(request).language
-    return render_review(request, "review_group_next.html.jinja", notice=notice, language=language, **found)
+    return _render_after_group(request, groups=groups, notice=notice)
 
 
 ROUTES = [
