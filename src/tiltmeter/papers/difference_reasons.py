@@ -34,6 +34,11 @@ class Reason:
     relative: float = 0.0
     of_width: float = 0.0
 
+    @property
+    def is_tolerance(self) -> bool:
+        """Whether the reason only bounds the difference, so that the numbers are not explained item by item."""
+        return bool(self.within or self.relative or self.of_width)
+
     def covers(self, number: PrintedNumber) -> bool:
         """Return whether the reason is about the table and the cell of this number."""
         return (

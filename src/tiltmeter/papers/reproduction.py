@@ -22,6 +22,7 @@ class ReproductionStatus(StrEnum):
 
     AGREES = "agrees"
     KNOWN = "differs for a known reason"
+    TOLERATED = "differs within a tolerance"
     DIFFERS = "differs"
     ABSENT = "not available"
 
@@ -50,7 +51,7 @@ class Reproduction:
 
     @property
     def has_only_known_differences(self) -> bool:
-        """Whether every number that differs from the printed number has a known reason."""
+        """Whether every number that differs from the printed number has a known reason or is within a tolerance."""
         return all(outcome.status is not ReproductionStatus.DIFFERS for outcome in self.outcomes)
 
     def list_papers(self) -> list[Paper]:
@@ -137,8 +138,13 @@ def _reproduce_number(number: PrintedNumber, context: RecipeContext, from_models
     if matches_printed(number.text, ours, number.digits):
         return ReproducedNumber(number, ReproductionStatus.AGREES, name, ours)
     explanation = find_reason(number, ours, context, from_models=from_models)
-    status = ReproductionStatus.KNOWN if explanation else ReproductionStatus.DIFFERS
-    return ReproducedNumber(number, status, name, ours, explanation)
+    return ReproducedNumber(number, _find_status(explanation), name, ours, explanation)
+
+
+def _find_status(explanation: Reason | None) -> ReproductionStatus:
+    if explanation is None:
+        return ReproductionStatus.DIFFERS
+    return ReproductionStatus.TOLERATED if explanation.is_tolerance else ReproductionStatus.KNOWN
 
 
 def _compute_value(source: NumberSource, context: RecipeContext) -> float:

@@ -43,6 +43,7 @@ def to_json(reproduction: Reproduction) -> str:
             {
                 "paper": group.paper,
                 "id": group.reason,
+                "tolerance": group.is_tolerance,
                 "numbers": len(group.outcomes),
                 "summary": group.summary,
                 "evidence": group.evidence,

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from tiltmeter.papers.consistency_checks import check_consistency
 from tiltmeter.papers.output.reproduction_tables import (
     VALUE,
+    ExplainedNumbers,
     describe_contradiction,
     format_cell_name,
     format_recomputed,
@@ -14,6 +15,7 @@ from tiltmeter.papers.output.reproduction_tables import (
 from tiltmeter.papers.printed_numbers import TEXT, format_table_title
 from tiltmeter.papers.reproduction import ReproducedNumber, Reproduction, ReproductionStatus
 from tiltmeter.reports.formatting import format_count
+from tiltmeter.reports.grouping import group_by
 
 _MOST_LISTED = 20  # maximum number of listed numbers for each reason; the numbers that differ most are listed
 _INTRODUCTION = """\
@@ -26,6 +28,11 @@ running text, captions and smaller tables are recomputed from the released data,
 
 The column *number* has the heads of the row and the column in the printed table, in the words of the paper.
 """
+_TOLERANCES = """\
+The cause of these differences is known, but the numbers are not explained item by item: no released file shows which
+items were counted differently. A difference that is larger than the tolerance counts as a difference without a known
+reason.
+"""
 
 
 def to_markdown(reproduction: Reproduction) -> str:
@@ -34,13 +41,11 @@ def to_markdown(reproduction: Reproduction) -> str:
     unexplained = [outcome for outcome in reproduction.outcomes if outcome.status is ReproductionStatus.DIFFERS]
     if unexplained:
         parts += ["\n## Numbers that differ without a known reason\n", *_format_numbers(unexplained, len(unexplained))]
+    groups = list_explained_numbers(reproduction)
     parts.append("\n## Numbers that differ for a known reason\n")
-    for group in list_explained_numbers(reproduction):
-        tables = format_table_title(dict.fromkeys(outcome.printed.table for outcome in group.outcomes))
-        parts.append(f"### {group.paper}: {group.summary.removesuffix('.')}\n")
-        parts.append(f"This reason applies to {_format_counts(group.outcomes)} in {group.paper}, {tables}.\n")
-        parts += [f"{text}\n" for text in group.evidence]
-        parts += [*_format_numbers(group.outcomes, _MOST_LISTED), ""]
+    parts += [line for group in groups if not group.is_tolerance for line in _format_group(group)]
+    parts += ["## Numbers that differ within a tolerance\n", _TOLERANCES]
+    parts += [line for group in groups if group.is_tolerance for line in _format_group(group)]
     parts.append("## Remarks\n")
     for remark in reproduction.list_remarks():
         parts.append(f"- {remark.paper}, {format_table_title(remark.tables)}: **{remark.text}** {remark.evidence}")
@@ -60,13 +65,36 @@ def to_markdown(reproduction: Reproduction) -> str:
 
 def _format_summary(reproduction: Reproduction) -> Iterator[str]:
     yield (
-        "| paper | table | kind | printed numbers | agree | differ for a known reason | "
+        "| paper | table | kind | printed numbers | agree | differ for a known reason | differ within a tolerance | "
         "differ without a known reason | not available |"
     )
-    yield "| --- | --- | --- | ---: | ---: | ---: | ---: | ---: |"
+    yield "| --- | --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |"
     for line in summarize_tables(reproduction):
         counts = " | ".join(f"{number:,}" for number in line.counts.values())
         yield f"| {line.paper} | {line.table} | {line.kind} | {line.number_count:,} | {counts} |"
+
+
+def _format_group(group: ExplainedNumbers) -> Iterator[str]:
+    tables = format_table_title(dict.fromkeys(outcome.printed.table for outcome in group.outcomes))
+    yield f"### {group.paper}: {group.summary.removesuffix('.')}\n"
+    yield f"This reason applies to {_format_counts(group.outcomes)} in {group.paper}, {tables}.\n"
+    yield from (f"{text}\n" for text in group.evidence)
+    if group.is_tolerance:
+        yield f"Largest differences: {_format_largest(group.outcomes)}.\n"
+    yield from _format_numbers(group.outcomes, _MOST_LISTED)
+    yield ""
+
+
+def _format_largest(outcomes: Sequence[ReproducedNumber]) -> str:
+    """Return the largest difference of each table, with one more decimal than is printed."""
+    largest = {
+        table: max(of_table, key=_compute_distance)
+        for table, of_table in group_by(outcomes, lambda outcome: outcome.printed.table).items()
+    }
+    return "; ".join(
+        f"{format_table_title([table])}: {_compute_distance(outcome):.{max(0, outcome.printed.digits) + 1}f}"
+        for table, outcome in largest.items()
+    )
 
 
 def _format_numbers(outcomes: Sequence[ReproducedNumber], limit: int) -> Iterator[str]:

@@ -29,10 +29,14 @@ class TableSummary:
 
 @dataclass(frozen=True, slots=True)
 class ExplainedNumbers:
-    """The numbers of a paper that differ for one known reason; each table may have its own evidence."""
+    """The numbers of a paper that differ for one known reason; each table may have its own evidence.
+
+    With `is_tolerance`, the reason only bounds the differences.
+    """
 
     paper: str
     reason: str
+    is_tolerance: bool
     summary: str
     evidence: list[str]
     outcomes: list[ReproducedNumber]
@@ -46,6 +50,7 @@ def list_explained_numbers(reproduction: Reproduction) -> list[ExplainedNumbers]
         ExplainedNumbers(
             paper,
             name,
+            entries[0][0].is_tolerance,
             entries[0][0].summary,
             list(dict.fromkeys(reason.evidence for reason, _ in entries)),
             [outcome for _, outcome in entries],

@@ -25,13 +25,18 @@ from tiltmeter.reports.formatting import format_count
 _SIGNS = {
     ReproductionStatus.AGREES: ("=", "="),
     ReproductionStatus.KNOWN: ("~", "~"),
+    ReproductionStatus.TOLERATED: ("≈", "^"),
     ReproductionStatus.DIFFERS: ("≠", "!"),
     ReproductionStatus.ABSENT: ("?", "?"),
 }
-_LEGEND = "= agrees to the printed digit, ~ differs for a known reason, {} differs, ? not available"
+_LEGEND = (
+    "= agrees to the printed digit, ~ differs for a known reason, {} differs within a tolerance, {} differs, "
+    "? not available"
+)
 _COLOURS = {
     ReproductionStatus.AGREES: "green",
     ReproductionStatus.KNOWN: "yellow",
+    ReproductionStatus.TOLERATED: "yellow",
     ReproductionStatus.DIFFERS: "bold red",
     ReproductionStatus.ABSENT: "dim",
 }
@@ -41,15 +46,16 @@ _MOST_REASONS = 4  # maximum number of printed reasons why numbers are not avail
 def print_reproduction(reproduction: Reproduction, console: Console) -> None:
     """Print the tables with printed and recomputed numbers, the differences with their reasons, and the counts."""
     differs = _SIGNS[ReproductionStatus.DIFFERS][console.options.ascii_only]
+    tolerated = _SIGNS[ReproductionStatus.TOLERATED][console.options.ascii_only]
     for paper in reproduction.list_papers():
         console.print(Text(paper.citation, style="bold"))
         for table, outcomes in reproduction.group_by_table(paper).items():
             _print_table(paper, table, outcomes, console)
-    console.print(_LEGEND.format(differs), highlight=False)
+    console.print(_LEGEND.format(tolerated, differs), highlight=False)
     console.print()
     for group in list_explained_numbers(reproduction):
         title = f"{group.paper}, {format_count(len(group.outcomes), 'number')}: {group.summary}"
-        console.print(Text.assemble(("~ ", "yellow"), (title, "bold")))
+        console.print(Text.assemble((f"{tolerated if group.is_tolerance else '~'} ", "yellow"), (title, "bold")))
         for text in group.evidence:
             console.print(Text(f"  {text}"))
     for remark in reproduction.list_remarks():
@@ -142,7 +148,7 @@ def _build_summary(reproduction: Reproduction, console: Console) -> Table:
     table = create_table(console, padding=(0, 1), edges=True)
     for name in ("paper", "table", "kind"):
         table.add_column(name, no_wrap=name != "kind")
-    for name in ("all", "agree", "known reason", "differ", "not available"):
+    for name in ("all", "agree", "known reason", "within a tolerance", "differ", "not available"):
         table.add_column(name, justify="right")
     for line in summarize_tables(reproduction):
         counts = [

@@ -11,14 +11,12 @@ from tiltmeter.datasets.dataset_loader import load
 from tiltmeter.forms.gest import GestItem, has_family_words
 from tiltmeter.measures.stereotype_sides import MALE
 from tiltmeter.papers.printed_numbers import CellKey, find_paper, read_printed_numbers
-from tiltmeter.papers.sources import gest_scores, gest_translations
+from tiltmeter.papers.sources import gest_judgements, gest_scores, gest_translations
 from tiltmeter.papers.sources.recipe import Numbers, NumberSource, Recipe
 from tiltmeter.papers.sources.recipe_context import RecipeContext
 
 # Each row of Table 3 contains the means over the rows of one of these tables.
 GROUPS = {"MT systems": "8", "English MLMs": "9", "English GLMs": "10", "Slavic MLMs": "11"}
-# Tables that contain judgements of native speakers.
-_JUDGED = ("4", "5")
 _SENTENCES = "data/gest.csv"
 _NO_RUN = "Translation systems are not run again; run without --from-models to use the released translations."
 
@@ -27,8 +25,10 @@ def find_source(table: str, cell: CellKey, kind: str, *, from_models: bool) -> N
     """Return the source (recipe and key) of the number in a table cell."""
     if table == "1":
         return NumberSource(("sentences", cell["stereotype"]), SENTENCE_COUNTS)
-    if table in _JUDGED:
-        return NumberSource((), lacking="The judgements of native speakers were not released.")
+    if table == "4":
+        return NumberSource((), lacking="The judgements of translations by native speakers were not released.")
+    if table == "5":
+        return NumberSource((cell["system"], cell["quantity"]), gest_judgements.JUDGED_PAIRS)
     if table == "3":
         return _find_mean_source(cell, from_models)
     name = load_names()[table, cell["system"]]
