@@ -22,4 +22,4 @@ def make_project(folder: Path, items: int, reviewers: Iterable[str], *, agreeing
         review = Review(project)
         for name in reviewers:
             review.add_reviewer(name)
-            review.record_notice(name)
+            project.record_notice(name)

@@ -14,7 +14,7 @@ from tiltmeter.datasets.validation import validate_records
 from tiltmeter.errors import DataError, UsageError
 from tiltmeter.forms import get_item_form
 from tiltmeter.making.open_problems import assemble_items
-from tiltmeter.making.project import Project
+from tiltmeter.making.project import Project, open_project
 from tiltmeter.making.publication import publish_project
 from tiltmeter.making.review.review import Review
 from tiltmeter.making.writing.written_item_ratings import drop_rejected, open_rating
@@ -194,7 +194,10 @@ def test_writing_from_the_command_line(run: Run, tmp_path: Path) -> None:
     assert "row 3: '9'" in run("make", "write", folder, "--by", "Ana", "--read", str(sheet), code=2)
     assert "4\twomen are tidy\tAna 1 of 2, Eva 0 of 2" in run("make", "write", folder)
     run("make", "rate", folder, "--by", "Ida", "--unit", "w-1", "--task", "gender", "--step", "2")
+    with open_project(folder) as project:
+        assert [project.has_read_notice(name) for name in ("Ana", "Ida")] == [True, False]
     assert "label: women are tidy" in run("make", "rate", folder, "--by", "Ida")
+    assert open_project(folder).has_read_notice("Ida")
     assert run("make", "rate", folder, "--apply") == "0 items dropped\n"
     assert "--with" in run("make", "new", "gest", "--to", "sk", "--out", str(tmp_path / "x"), code=2)
     assert "--to" in run("make", "new", "gest", "--out", str(tmp_path / "x"), code=2)

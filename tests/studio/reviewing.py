@@ -39,7 +39,9 @@ def create_projects(
     with open_project(folder / "project") as project, project.store.begin_transaction():
         finding = RepairFinding("i0", "context", "verb", "proposed", "Another verb?", "", proposals)
         project.store.add_finding(finding, "repair")
-    create_written_project(folder / "written", "gest", language="sk", quota=2).close()
+    with create_written_project(folder / "written", "gest", language="sk", quota=2) as project:
+        for name in ("Ana", "Ida"):
+            project.record_notice(name)
     plan = folder / "written" / "writing.toml"
     plan.write_text(plan.read_text(encoding="utf-8").replace("writers = []", 'writers = ["Ana"]'), encoding="utf-8")
 

@@ -132,7 +132,9 @@ def test_in_reviews(workspace: Path) -> None:
 
 
 def test_in_written_items_and_ratings(tmp_path: Path) -> None:
-    create_written_project(tmp_path / "my-sk", "gest", language="sk", quota=2).close()
+    with create_written_project(tmp_path / "my-sk", "gest", language="sk", quota=2) as written_project:
+        for name in (f"Ana {EVIL}", f"Ida {EVIL}"):
+            written_project.record_notice(name)
     plan = tmp_path / "my-sk" / "writing.toml"
     text = plan.read_text(encoding="utf-8").replace("writers = []", f"writers = ['''Ana {EVIL}''']")
     plan.write_text(text, encoding="utf-8")

@@ -19,7 +19,9 @@ P = "project=my-sk"
 
 @pytest.fixture
 def clients(tmp_path: Path) -> Iterator[tuple[TestClient, TestClient]]:
-    create_written_project(tmp_path / "my-sk", "gest", language="sk", quota=2).close()
+    with create_written_project(tmp_path / "my-sk", "gest", language="sk", quota=2) as project:
+        for name in ("Ana", "Ida"):
+            project.record_notice(name)
     plan = tmp_path / "my-sk" / "writing.toml"
     plan.write_text(plan.read_text(encoding="utf-8").replace("writers = []", 'writers = ["Ana"]'), encoding="utf-8")
     studio = studio_on(tmp_path)
@@ -51,6 +53,19 @@ def test_writing_with_a_quota_and_checks(clients: tuple[TestClient, TestClient])
     assert htmx(ana, f"/review/written?{P}", {"about": "4"}).status_code == 400
     assert "not a writer" in ida.get(f"/review/write?{P}").text
     assert htmx(ida, f"/review/written?{P}", {"about": "4", "text:sentence": "I."}).status_code == 400
+
+
+def test_a_notice_comes_before_the_first_item(clients: tuple[TestClient, TestClient], tmp_path: Path) -> None:
+    write(clients[0], "I swept.", "Pozametala som.")
+    studio = studio_on(tmp_path)
+    for room, first in (("write", "Items remaining"), ("rate", "I swept.")):
+        ute = client_of(studio, "owner", f"Ute {room}")
+        page = ute.get(f"/review/{room}?{P}").text
+        assert_mentions(page, "offensive", f"/review/{room}/start")
+        assert first not in page
+        assert first in htmx(ute, f"/review/{room}/start?{P}").text
+        assert first in ute.get(f"/review/{room}?{P}").text
+    studio.projects.close()
 
 
 def test_rating_is_blind_first(clients: tuple[TestClient, TestClient]) -> None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from tiltmeter.cli.content_notice import print_unread_notice
 from tiltmeter.cli.make_review import AsJson, parse_named_values
 from tiltmeter.cli.output import print_note
 from tiltmeter.errors import DataError, UsageError
@@ -63,7 +64,8 @@ def rate(
     if by is None and apply:
         typer.echo(f"{drop_rejected(folder):,} items dropped")
         return
-
+    if by is not None and not (undo or release or read or step):
+        _print_notice(folder, by)
     with open_rating(folder) as rating:
         if by is None:
             if undo or sheet or read or step or release:
@@ -91,6 +93,18 @@ def rate(
             typer.echo(f"{unit}: {task} {step}")
         else:
             _print_question(rating.take_question(by, task=task), as_json=as_json)
+
+
+def _print_notice(folder: Path, by: str) -> None:
+    from tiltmeter.making.item_makers import WRITTEN
+    from tiltmeter.making.project import open_project
+    from tiltmeter.making.project_settings import SETTINGS
+
+    # Samples have neither guidelines nor a table for people who have read the notice.
+    if (folder / SETTINGS).exists():
+        with open_project(folder) as project:
+            if project.settings.system == WRITTEN:
+                print_unread_notice(project, by)
 
 
 def _print_question(question: "RatingQuestion | None", *, as_json: bool) -> None:

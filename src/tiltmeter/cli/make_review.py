@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from tiltmeter.cli.content_notice import print_unread_notice
 from tiltmeter.cli.output import parse_choice, print_note
 from tiltmeter.errors import UsageError
 from tiltmeter.printable_text import format_json
@@ -119,7 +120,9 @@ def review(
             )
             typer.echo(f"{item}: {outcome.state}")
         else:
-            _print_item(session.show_item(item, by) if item else session.take_next_item(by), as_json=as_json)
+            shown = session.show_item(item, by) if item else session.take_next_item(by)
+            print_unread_notice(project, by)
+            _print_item(shown, as_json=as_json)
 
 
 def adjudicate(

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from tiltmeter.cli.content_notice import print_unread_notice
 from tiltmeter.cli.make_review import parse_named_values
 from tiltmeter.cli.output import print_note
 from tiltmeter.errors import DataError, UsageError
@@ -78,6 +79,7 @@ def write(
             rows = [WrittenText("", about, dict(parse_named_values(text, "--text")))]
         else:
             raise UsageError("Give --about and --text, or a file with --read.")
+        print_unread_notice(project, by)
         for written in add_written_items(project, by, rows):
             note = "; ".join(finding.reason for finding in written.findings)
             if not written.is_new:

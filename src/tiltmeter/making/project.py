@@ -109,6 +109,15 @@ class Project:
         except BrokenFileError as error:
             raise DataError(f"{path} {error}.") from error
 
+    def has_read_notice(self, name: str) -> bool:
+        """Return whether a person has read the guidelines and the notice about contents."""
+        return self.store.has_read_notice(name.strip())
+
+    def record_notice(self, name: str) -> None:
+        """Record that a person has read the guidelines and the notice about contents."""
+        with self.store.begin_transaction():
+            self.store.record_notice(name.strip())
+
     def close(self) -> None:
         """Close the database of the project."""
         self.store.close()

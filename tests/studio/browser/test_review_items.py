@@ -11,6 +11,9 @@ from tests.studio.browser.test_review import follow, open_as, said
 from tests.studio.reviewing import create_projects
 from tiltmeter.making.draft import RepairFinding
 from tiltmeter.making.project import open_project
+from tiltmeter.making.review.assignment import assign_items
+from tiltmeter.making.review.assignment_tables import ReviewerProfile
+from tiltmeter.making.review.review import Review
 
 
 @pytest.fixture(scope="module")
@@ -99,3 +102,32 @@ def test_the_notice_is_confirmed_by_keyboard(studio: Served, browser: Any) -> No
         assert violations(page) == []
         page.keyboard.press("Enter")
         page.locator("form#item").wait_for()
+        for room, first in (("write", "not a writer"), ("rate", "rated all your items")):
+            page.goto(f"{studio.address}/review/{room}?project=written")
+            page.get_by_role("heading", name="Before you start").wait_for()
+            page.wait_for_load_state()
+            assert violations(page) == []
+            page.keyboard.press("Enter")
+            page.get_by_text(first).wait_for()
+
+
+def test_the_agreement_of_the_calibration_round(studio: Served, browser: Any) -> None:
+    with open_project(studio.folder / "project") as project:
+        assign_items(project, [ReviewerProfile(name) for name in REVIEWERS], calibration=3)
+        review = Review(project)
+        for number, item in enumerate(project.store.list_calibration_items()):
+            for name in REVIEWERS:
+                review.decide_on_item(name, item, "drop" if number or name == "Eva" else "accept")
+    for screen in (WIDE, NARROW):
+        with visiting(browser, studio, screen=screen) as page:
+            open_as(page, studio, "Ana")
+            follow(page, "Agreement")
+            page.get_by_role("heading", name="Calibration round").wait_for()
+            page.wait_for_load_state()
+            assert violations(page) == []
+            assert page.evaluate("document.documentElement.scrollWidth") <= screen["width"]
+            if screen == NARROW:
+                page.get_by_role("button", name="Open the other items").focus()
+                page.keyboard.press("Enter")
+                page.get_by_text("The other items are open.").wait_for()
+                assert violations(page) == []

@@ -81,15 +81,6 @@ class Review:
         """Return the text of the guidelines for reviewers; an empty text if the project has no guidelines."""
         return self.project.read_guidelines()
 
-    def record_notice(self, reviewer: str) -> None:
-        """Record that a reviewer has read the guidelines and the notice about contents."""
-        with self._begin_transaction():
-            self._store.record_notice(self._find_reviewer(reviewer))
-
-    def has_read_notice(self, reviewer: str) -> bool:
-        """Return whether a reviewer has read the guidelines and the notice about contents."""
-        return self._store.has_read_notice(reviewer.strip())
-
     # Methods for the queue of items
 
     def list_queue(self, state: ReviewState | None = None) -> list[QueueEntry]:

@@ -62,7 +62,7 @@ CREATE TABLE IF NOT EXISTS decision_times (  -- how long a reviewer worked on a 
     reviewer TEXT NOT NULL,
     seconds REAL NOT NULL     -- without pauses
 ) STRICT;
-CREATE TABLE IF NOT EXISTS read_notices (  -- reviewers who have read the guidelines and the notice about contents
+CREATE TABLE IF NOT EXISTS read_notices (  -- people who have read the guidelines and the notice about contents
     reviewer TEXT PRIMARY KEY COLLATE NOCASE,
     at TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
@@ -188,14 +188,14 @@ class ReviewTables(RowChecksumDatabase):
         )
         return {reviewer: (count, seconds) for reviewer, count, seconds in self._db.execute(query)}
 
-    def record_notice(self, reviewer: str) -> None:
-        """Record that a reviewer has read the guidelines and the notice about contents."""
-        self._db.execute("INSERT OR IGNORE INTO read_notices VALUES (?, ?)", [reviewer, get_timestamp()])
+    def record_notice(self, name: str) -> None:
+        """Record that a person has read the guidelines and the notice about contents."""
+        self._db.execute("INSERT OR IGNORE INTO read_notices VALUES (?, ?)", [name, get_timestamp()])
 
-    def has_read_notice(self, reviewer: str) -> bool:
-        """Tell whether a reviewer has read the guidelines and the notice about contents."""
+    def has_read_notice(self, name: str) -> bool:
+        """Tell whether a person has read the guidelines and the notice about contents."""
         query = "SELECT 1 FROM read_notices WHERE reviewer = ?"
-        return self._db.execute(query, [reviewer]).fetchone() is not None
+        return self._db.execute(query, [name]).fetchone() is not None
 
     def list_own_decisions(self, item: str, reviewer: str) -> list[int]:
         """Return the ids of a reviewer's decisions on an item, including withdrawn decisions, without adjudications."""

@@ -24,6 +24,7 @@ from tiltmeter.studio.pages.permissions import (
     run_in_project,
     select_fields,
 )
+from tiltmeter.studio.pages.unread_notice import build_start_route, build_unread_notice
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +52,9 @@ def build_rating_page(rating: RatingSession, rater: str) -> RatingPage | None:
 
 
 def _render_rating(request: Request) -> Response:
+    """Render the page; before the first question, it shows the guidelines and a notice about contents."""
+    if notice := build_unread_notice(request, "/review/rate/start"):
+        return render_review(request, "review_rate.html.jinja", **notice)
     return _render_next_question(request, Markup(), "review_rate.html.jinja")
 
 
@@ -97,6 +101,7 @@ def _undo_rating(request: Request) -> Response:
 
 ROUTES = [
     Route("/review/rate", _render_rating),
+    build_start_route("/review/rate/start", lambda request: _render_next_question(request, Markup())),
     build_form_route("/review/rated", _store_rating),
     Route("/review/rate/undo", _undo_rating, methods=["POST"]),
 ]

@@ -40,6 +40,7 @@ from tiltmeter.studio.pages.permissions import (
     run_in_review,
     select_fields,
 )
+from tiltmeter.studio.pages.unread_notice import build_start_route, build_unread_notice
 from tiltmeter.studio.project_threads import ProjectSession
 from tiltmeter.studio.review_page import build_review_page, list_filled_sentences
 
@@ -187,34 +188,14 @@ def _render_next_item(request: Request) -> Response:
 
     Before the first item, render the guidelines and a notice about contents.
     """
-
-    name = require_user_name(request)
-
-    def read_notice(session: ProjectSession) -> dict[str, Any] | None:
-        session.review.add_reviewer(name)
-        if session.review.has_read_notice(name):
-            return None
-        return {"guidelines": session.review.read_guidelines(), "settings": session.project.settings}
-
-    if notice := run_in_project(request, read_notice):
+    if notice := build_unread_notice(request, "/review/start"):
         return render_review(request, "review_notice.html.jinja", **notice)
-    return _take_next_item(request)
-
-
-def _store_notice(request: Request) -> Response:
-    """Record that the user has read the guidelines and the notice about contents, and render the next item."""
-    name = require_user_name(request)
-
-    def record_notice(review: Review) -> None:
-        review.add_reviewer(name)
-        review.record_notice(name)
-
-    run_in_review(request, record_notice)
     return _take_next_item(request)
 
 
 def _take_next_item(request: Request) -> Response:
     def take_next(review: Review, name: str) -> NextItem:
+        review.add_reviewer(name)
         return review.take_next_item(name), Markup()
 
     return _render_after_action(request, take_next)
@@ -349,7 +330,7 @@ STUDIO_PAGE = StudioPage(
         build_form_route("/review/who", _choose_reviewer),
         Route("/review/item", _render_item),
         Route("/review/next", _render_next_item, methods=["POST"]),
-        Route("/review/start", _store_notice, methods=["POST"]),
+        build_start_route("/review/start", _take_next_item),
         Route("/review/previous", _render_previous_item),
         build_form_route("/review/decide", _store_decision),
         build_form_route("/review/ask", _store_question),

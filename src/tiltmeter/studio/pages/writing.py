@@ -30,6 +30,7 @@ from tiltmeter.studio.pages.permissions import (
     require_user_name,
     run_in_project,
 )
+from tiltmeter.studio.pages.unread_notice import build_start_route, build_unread_notice
 from tiltmeter.studio.project_threads import ProjectSession
 
 # Fields of an item that the writer does not fill in; their values come from the project or the subject.
@@ -74,6 +75,9 @@ def list_writing_fields(settings: ProjectSettings) -> list[WritingField]:
 
 
 def _render_writing(request: Request) -> Response:
+    """Render the page; before the first item, it shows the guidelines and a notice about contents."""
+    if notice := build_unread_notice(request, "/review/write/start"):
+        return render_review(request, "review_write.html.jinja", **notice)
     return _render_subjects(request, request.query_params.get("about", ""), Markup(), "review_write.html.jinja")
 
 
@@ -153,6 +157,7 @@ def _check_item(request: Request, values: Mapping[str, str]) -> Response:
 
 ROUTES = [
     Route("/review/write", _render_writing),
+    build_start_route("/review/write/start", lambda request: _render_subjects(request, "", Markup())),
     build_form_route("/review/written", _store_item),
     build_form_route("/review/write/check", _check_item),
 ]
