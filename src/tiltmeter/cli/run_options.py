@@ -1,4 +1,4 @@
-"""Reject options of `tiltmeter run` that would have no effect."""
+"""Reject options that would have no effect, in particular of `tiltmeter run`."""
 
 import typer
 
@@ -18,18 +18,19 @@ def reject_unused_run_options(context: typer.Context, *, translating: bool, fini
     `translating` is true if a translation system is measured; `finished` is true if its translations come from a file.
     """
     if not translating:
-        _reject_given_options(context, _OF_TRANSLATION_SYSTEMS, "for translation systems, but no --translator is given")
+        reject_given_options(context, _OF_TRANSLATION_SYSTEMS, "for translation systems, but no --translator is given")
         return
-    _reject_given_options(
+    reject_given_options(
         context, _OF_LANGUAGE_MODELS, "for language models, but this run measures a translation system"
     )
     if finished:
-        _reject_given_options(
+        reject_given_options(
             context, _OF_TRANSLATING, "for translating sentences, but --translations is a file of finished translations"
         )
 
 
-def _reject_given_options(context: typer.Context, names: tuple[str, ...], reason: str) -> None:
+def reject_given_options(context: typer.Context, names: tuple[str, ...], reason: str) -> None:
+    """Raise an error if the user has given one of these options; `reason` says what they are for."""
     for name in names:
         source = context.get_parameter_source(name)
         if source is not None and source.name not in ("DEFAULT", "DEFAULT_MAP"):

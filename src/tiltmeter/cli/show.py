@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tiltmeter.cli.output import parse_choice, print_result
+from tiltmeter.cli.run_options import reject_given_options
+from tiltmeter.cli.show_layout import print_layouts
 from tiltmeter.errors import UsageError
 from tiltmeter.printable_text import create_plain_console
 
@@ -13,7 +15,12 @@ if TYPE_CHECKING:
     from tiltmeter.runs.result import Result
 
 
+_FOR_LAYOUTS = ("bold", "attributes", "html", "markdown")
+_NOT_FOR_LAYOUTS = ("by", "top", "measure", "columns", "json", "csv")
+
+
 def show(
+    context: typer.Context,
     runs: Annotated[list[Path], typer.Argument(metavar="RUN", help="Folders of runs, or folders that contain runs.")],
     by: Annotated[
         str | None,
@@ -36,6 +43,30 @@ def show(
     columns: Annotated[
         str, typer.Option(metavar="GROUPS", help="For several runs: group columns by `language` or by `measure`.")
     ] = "language",
+    layout: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Print the tables of a paper: `oeztuerk2023`, `oeztuerk2022`, `steinborn2022` or `gest2024`, or of a "
+            "TOML file with a layout of your own.",
+        ),
+    ] = None,
+    bold: Annotated[
+        str | None,
+        typer.Option(
+            metavar="RULE",
+            help="With --layout: numbers in bold. `paper` (the default): as in the paper; `best`: the best of each "
+            "column and block; `significant`: only if it is significantly better than all others; `none`.",
+        ),
+    ] = None,
+    attributes: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="With --layout: a TOML file with attributes of models, such as `row` and `multilingual`; the default "
+            "is the `plan.toml` in a run's folder or up to three folders above it.",
+        ),
+    ] = None,
     family: Annotated[
         str | None,
         typer.Option(
@@ -56,6 +87,8 @@ def show(
     latex: Annotated[
         bool, typer.Option("--latex", help="Print tables as LaTeX (packages booktabs and, for several runs, graphicx).")
     ] = False,
+    html: Annotated[bool, typer.Option("--html", help="With --layout: print tables as HTML.")] = False,
+    markdown: Annotated[bool, typer.Option("--markdown", help="With --layout: print tables as Markdown.")] = False,
 ) -> None:
     """Print the results of a run, or one table of several runs.
 
@@ -76,20 +109,25 @@ def show(
     `tiltmeter show runs/new runs/old runs/multilingual --measure SS --measure LMS --latex > table.tex`
 
     `tiltmeter show runs/matrix`: all runs in a folder
+
+    `tiltmeter show runs/matrix --layout oeztuerk2023 --bold significant --latex > tables.tex`
     """
 
     from tiltmeter.runs.nested_runs import expand_run_folders
     from tiltmeter.runs.result import Result
 
     runs = expand_run_folders(runs)
+    format = _select_format(json=json, csv=csv, latex=latex, html=html, markdown=markdown)
+    if layout is not None:
+        reject_given_options(context, _NOT_FOR_LAYOUTS, "not for --layout")
+        print_layouts(runs, layout, format, bold, attributes, family, fixed)
+        return
+    reject_given_options(context, _FOR_LAYOUTS, "for --layout")
     if top and (json or csv or latex):
         raise UsageError(
             "--top prints texts and cannot be combined with --json, --csv or --latex; leave out --top, or use "
             "`tiltmeter items`."
         )
-    if json + csv + latex > 1:
-        raise UsageError("--json, --csv and --latex cannot be combined; choose one of them.")
-    format = "json" if json else "csv" if csv else "latex" if latex else ""
     if len(runs) > 1:
         if by is not None or top:
             raise UsageError(
@@ -117,6 +155,14 @@ def show(
         )
     else:
         _print_single_run(result, by, top)
+
+
+def _select_format(**wanted: bool) -> str:
+    """Return the wanted format of the output, or an empty text for the terminal."""
+    names = [name for name, is_wanted in wanted.items() if is_wanted]
+    if len(names) > 1:
+        raise UsageError(f"{' and '.join(f'--{name}' for name in names)} cannot be combined; choose one of them.")
+    return names[0] if names else ""
 
 
 def _print_single_run(result: "Result", by: str | None, top: int) -> None:

@@ -3,19 +3,19 @@
 from collections.abc import Sequence
 
 from tiltmeter.comparing.cells import Cell
-from tiltmeter.comparing.comparability import list_differing_conditions
+from tiltmeter.comparing.comparability import Across, list_differing_conditions
 from tiltmeter.measures.contrasts import compute_contrast
 from tiltmeter.measures.measure import Quantity
 from tiltmeter.measures.verdict_rule import ALPHA
 
 
-def find_best_model(cells: Sequence[Cell], measure: str) -> Cell | None:
+def find_best_model(cells: Sequence[Cell], measure: str, across: Sequence[Across] = ()) -> Cell | None:
     """Return the cell (model) that is significantly closer to the ideal of a measure than all other cells, or None.
 
     The test of two cells uses the items that they share. P-values are multiplied by the number of other models. This
     correction is sufficient although the best model is selected with the same data: a wrong model is returned only if
-    its test against the truly best model is a false positive. Return None if the cells are not comparable, or if items
-    have no contributions to the measure.
+    its test against the truly best model is a false positive. Return None if the cells differ in conditions that are
+    not in `across`, or if items have no contributions to the measure.
     """
     quantities = [_get_quantity(cell, measure) for cell in cells]
     first = quantities[0] if quantities else None
@@ -23,7 +23,7 @@ def find_best_model(cells: Sequence[Cell], measure: str) -> Cell | None:
         return None
     best = min(cells, key=lambda cell: _compute_distance(cell, first))
     others = [cell for cell in cells if cell is not best]
-    return best if all(_is_closer(best, other, first, len(others)) for other in others) else None
+    return best if all(_is_closer(best, other, first, len(others), across) for other in others) else None
 
 
 def _get_quantity(cell: Cell, measure: str) -> Quantity | None:
@@ -43,10 +43,10 @@ def _compute_distance(cell: Cell, quantity: Quantity) -> float:
     return abs(float(min(quantity.values.pieces(means))) - quantity.ideal)
 
 
-def _is_closer(best: Cell, other: Cell, quantity: Quantity, tests: int) -> bool:
+def _is_closer(best: Cell, other: Cell, quantity: Quantity, tests: int, across: Sequence[Across]) -> bool:
     items = best.list_items(quantity).intersection(other.list_items(quantity)).sort_values()
     if (
-        list_differing_conditions(best, other, quantity.measure)
+        set(list_differing_conditions(best, other, quantity.measure)) - set(across)
         or not len(items)
         or not best.supports_quantity(quantity, items)
     ):

@@ -9,7 +9,7 @@ from tiltmeter.reports.language_names import get_language_name
 from tiltmeter.reports.wide_table import BOLD_RULE, WideColumn, WideRow, WideTable
 
 # This command scales a table down if the table is wider than the text.
-_FITTED = r"\resizebox{\ifdim\width>\textwidth\textwidth\else\width\fi}{!}"
+FITTED_LATEX = r"\resizebox{\ifdim\width>\textwidth\textwidth\else\width\fi}{!}"
 _MARKS: dict[str, str] = dict(zip(UNRELIABLE_KINDS, (r"$^\dagger$", r"$^\ddagger$"), strict=True))
 
 
@@ -22,7 +22,7 @@ def _format_lines(table: WideTable) -> Iterator[str]:
     groups = table.groups
     yield r"\begin{table*}"
     yield r"\centering"
-    yield rf"{_FITTED}{{\begin{{tabular}}{{l{'r' * len(table.columns)}}}"
+    yield rf"{FITTED_LATEX}{{\begin{{tabular}}{{l{'r' * len(table.columns)}}}"
     yield r"\toprule"
     heads = (rf"\multicolumn{{{len(columns)}}}{{c}}{{{_format_group_head(table, name)}}}" for name, columns in groups)
     yield " & ".join(["", *heads]) + r" \\"
