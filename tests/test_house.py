@@ -42,10 +42,10 @@ PACKAGES = [
     "reports",
     "making",
     "training",
-    "papers",
     "api",
     "testing",
     "cluster",
+    "papers",
     "studio",
     "cli",
 ]

@@ -11,7 +11,6 @@ from transformers import T5ForConditionalGeneration
 
 from tests.support.messages import assert_mentions, raises_mentioning
 from tiltmeter.errors import DownloadError, UsageError
-from tiltmeter.papers import reproduction
 from tiltmeter.papers.printed_numbers import find_paper
 from tiltmeter.papers.reproduction import ReproductionStatus, count_statuses, reproduce
 from tiltmeter.training.released_heads import convert_released
@@ -237,9 +236,3 @@ def test_a_next_sentence_head_can_be_given(command: Any, fixtures_dir: Path, tmp
     assert {entry["source"] for entry in numbers} == {"t5-base on stereoset/intersentence:en"}
     assert {entry["status"] for entry in numbers} == {"differs"}
     assert result.exit_code == 1
-
-
-def test_a_head_that_was_not_released_cannot_be_run() -> None:
-    result = reproduction.reproduce("oeztuerk2023", table="3", model="T5", language="en", from_models=True)
-    assert {outcome.status for outcome in result.outcomes} == {ReproductionStatus.ABSENT}
-    assert "--head-path t5-base=FOLDER" in result.outcomes[0].note

@@ -1,19 +1,66 @@
 """`tiltmeter reproduce`: recompute the published numbers of a paper."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from tiltmeter.cli.matrix_engine import (
+    Address,
+    EngineName,
+    EngineOptions,
+    Jobs,
+    Partition,
+    SlurmOptions,
+    TimeLimit,
+    check_engine_options,
+)
 from tiltmeter.errors import UsageError
 from tiltmeter.printable_text import create_plain_console
 
+if TYPE_CHECKING:
+    from tiltmeter.papers.reproduction import Reproduction
+
+# Options that have no effect without --from-models; --model-path also names tokenizers for released scores.
+_OF_RUNS = (
+    *("head_path", "tokenizer", "device", "devices", "dtype", "limit", "out", "dry_run", "prefetch"),
+    *("engine", "jobs", "address", "partition", "time", "slurm"),
+)
 PAPERS = (
     "oeztuerk2023, oeztuerk2022, steinborn2022, gest2024, nadeem2021, stereoset-ptbr, strazda2025, grigoreva2024 or all"
 )
 
 
+ModelPaths = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--model-path",
+        metavar="NAME=FOLDER",
+        help="Load the model NAME (a hub id) from this local folder; repeat the option for more models.",
+    ),
+]
+HeadPaths = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--head-path",
+        metavar="NAME=FOLDER",
+        help="Load the next-sentence head of the model NAME (a hub id) from this local folder; repeat the option for "
+        "more models.",
+    ),
+]
+Tokenizers = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--tokenizer",
+        metavar="NAME=FOLDER_OR_ID",
+        help="Use this tokenizer for the model NAME (a hub id), such as THUMT/mGPT=google/mt5-base; repeat the option "
+        "for more models.",
+    ),
+]
+
+
 def reproduce(
+    context: typer.Context,
     paper: Annotated[str, typer.Argument(metavar="PAPER", help=f"The paper: {PAPERS}.")],
     table: Annotated[
         str | None,
@@ -34,26 +81,50 @@ def reproduce(
     from_models: Annotated[
         bool, typer.Option("--from-models", help="Run the models instead of using released predictions.")
     ] = False,
-    model_path: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--model-path",
-            metavar="NAME=FOLDER",
-            help="Load the model NAME (a hub id) from this local folder; repeat the option for more models.",
-        ),
-    ] = None,
-    head_path: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--head-path",
-            metavar="NAME=FOLDER",
-            help="Load the next-sentence head of the model NAME (a hub id) from this local folder; repeat the option "
-            "for more models.",
-        ),
-    ] = None,
+    model_path: ModelPaths = None,
+    head_path: HeadPaths = None,
+    tokenizer: Tokenizers = None,
     device: Annotated[
         str, typer.Option(help="With --from-models: the device, `auto`, `cpu`, `cuda`, `cuda:1` …")
     ] = "auto",
+    devices: Annotated[
+        str | None,
+        typer.Option(metavar="D,D…", help="With --from-models: use several devices in parallel for each model."),
+    ] = None,
+    dtype: Annotated[
+        str,
+        typer.Option(
+            help="With --from-models: the data type of the weights: `auto`, `float32`, `float16` or `bfloat16`."
+        ),
+    ] = "auto",
+    limit: Annotated[
+        int | None,
+        typer.Option(
+            min=1, help="With --from-models: use at most this many items of each part and language, for a trial."
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out", "-o", help="With --from-models: keep the runs in this folder; the default is in the cache."
+        ),
+    ] = None,
+    dry_run: Annotated[
+        bool,
+        typer.Option(
+            "--dry-run", help="With --from-models: print the models, their work and what is missing; run nothing."
+        ),
+    ] = False,
+    prefetch: Annotated[
+        bool,
+        typer.Option("--prefetch", help="With --from-models: download models and data for the jobs; run nothing."),
+    ] = False,
+    engine: EngineName = "local",
+    jobs: Jobs = None,
+    address: Address = None,
+    partition: Partition = None,
+    time: TimeLimit = None,
+    slurm: SlurmOptions = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print every number as JSON.")] = False,
     markdown: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Also write the results to this Markdown file.")
@@ -65,31 +136,67 @@ def reproduce(
     released are downloaded at pinned commits, or read from the cache or a mirror (`TILTMETER_MIRROR`). Numbers whose
     files are missing are counted as not available.
 
+    With --from-models, the models are run as in `tiltmeter matrix`: every model is loaded once, by its own job, and
+    every run is kept. If you repeat the command, it skips finished runs and retries failed runs.
+
     **Examples**
 
     `tiltmeter reproduce oeztuerk2023`
 
     `tiltmeter reproduce gest2024 --table 8 --model DeepL --language sk`
 
-    `tiltmeter reproduce steinborn2022 --from-models --markdown steinborn.md`
+    `tiltmeter reproduce steinborn2022 --from-models --dry-run`
+
+    `tiltmeter reproduce steinborn2022 --from-models --out runs/steinborn --markdown steinborn.md`
 
     `tiltmeter reproduce oeztuerk2023 --table 7 --from-models --head-path t5-base=heads/t5`
     """
-    from tiltmeter.files import reject_unwritable_file, write_text
-    from tiltmeter.papers.reproduction import reproduce
+    from tiltmeter.files import reject_unwritable_file
+    from tiltmeter.papers.reproduction import recompute_numbers, select_numbers
     from tiltmeter.papers.sources.recipe_context import RecipeContext
-    from tiltmeter.progress.terminal_progress import show_in_terminal
 
     if markdown is not None:
         reject_unwritable_file(markdown)
-    context = RecipeContext(
-        dict(_parse_path("--model-path", text) for text in model_path or []),
-        head_paths=dict(_parse_path("--head-path", text) for text in head_path or []),
-        device=device,
-        watch=show_in_terminal,
-    )
-    reproduction = reproduce(paper, table=table, model=model, language=language, from_models=from_models, desk=context)
+    numbers = select_numbers(paper, table=table, model=model, language=language)
+    model_paths = _parse_pairs("--model-path", model_path)
+    recipe_context = RecipeContext(model_paths)
+    if from_models:
+        from tiltmeter.cli.reproduce_runs import run_models
+        from tiltmeter.options.option_values import DEVICES
+        from tiltmeter.papers.model_runs.run_choices import RunChoices
+
+        choices = RunChoices(
+            model_paths=model_paths,
+            head_paths=_parse_pairs("--head-path", head_path),
+            tokenizers=_parse_pairs("--tokenizer", tokenizer),
+            device=device,
+            devices=DEVICES.parse(devices) if devices else (),
+            dtype=dtype,
+            limit=limit,
+        )
+        chosen = check_engine_options(context, engine, time)
+        options: EngineOptions = {
+            "jobs": jobs,
+            "address": address,
+            "partition": partition,
+            "time": time,
+            "slurm": slurm,
+        }
+        runs = run_models(numbers, choices, out, chosen, options, dry_run=dry_run, prefetch=prefetch)
+        if runs is None:
+            return
+        recipe_context.runs = runs
+    else:
+        _reject_run_options(context)
+    reproduction = recompute_numbers(numbers, recipe_context, from_models=from_models)
+    _print_reproduction(reproduction, markdown, as_json=as_json)
+    if not reproduction.has_only_known_differences:
+        raise typer.Exit(1)
+
+
+def _print_reproduction(reproduction: "Reproduction", markdown: Path | None, *, as_json: bool) -> None:
     if markdown is not None:
+        from tiltmeter.files import write_text
         from tiltmeter.papers.output.reproduction_markdown import to_markdown
 
         write_text(markdown, to_markdown(reproduction))
@@ -101,12 +208,19 @@ def reproduce(
         from tiltmeter.papers.output.reproduction_terminal import print_reproduction
 
         print_reproduction(reproduction, create_plain_console())
-    if not reproduction.has_only_known_differences:
-        raise typer.Exit(1)
 
 
-def _parse_path(option: str, text: str) -> tuple[str, str]:
-    name, equals, folder = text.partition("=")
-    if not (name and equals and folder):
-        raise UsageError(f"{option} {text} is not NAME=FOLDER, as in {option} gpt2=models/gpt2.")
-    return name, folder
+def _reject_run_options(context: typer.Context) -> None:
+    for name in _OF_RUNS:
+        source = context.get_parameter_source(name)
+        if source is not None and source.name not in ("DEFAULT", "DEFAULT_MAP"):
+            option = name.replace("_", "-")
+            raise UsageError(f"--{option} is for running models; add --from-models, or leave out --{option}.")
+
+
+def _parse_pairs(option: str, given: list[str] | None) -> dict[str, str]:
+    pairs = [text.partition("=") for text in given or []]
+    for name, equals, value in pairs:
+        if not (name and equals and value):
+            raise UsageError(f"{option} {name}{equals}{value} is not NAME=FOLDER, as in {option} gpt2=models/gpt2.")
+    return {name: value for name, _, value in pairs}

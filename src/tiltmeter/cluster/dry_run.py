@@ -33,13 +33,15 @@ class ModelForecast:
 
     `open_cells` is the number of unfinished cells, and `answered` the number of questions with a stored answer.
     `replaced` is the number of unfinished cells that have an outdated run. `questions` is None if the questions cannot
-    be counted; `why` is then the reason. `fails` is True if the model cannot be opened.
+    be counted; `why` is then the reason. `bytes` is the size of the weight files, if it is known. `fails` is True if
+    the model cannot be opened.
     """
 
     entry: ModelCells
     open_cells: int
     replaced: int = 0
     items: int = 0
+    bytes: int | None = None
     questions: int | None = None
     answered: int = 0
     why: str = ""
@@ -102,6 +104,7 @@ def _forecast_model(entry: ModelCells, timings: list[Timing]) -> ModelForecast:
                     )
         except (TiltmeterError, OSError) as error:
             one.why, one.fails = str(error), True
+    one.bytes = size.bytes
     forms = " ".join(list_forms([cell.on for cell in cells]))
     unanswered = 1 - one.answered / one.questions if one.questions else 1.0
     one.estimate = estimate_model(

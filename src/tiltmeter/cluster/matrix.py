@@ -48,7 +48,8 @@ def run_matrix(
     """
     reject_unwritable_folder(matrix.out)
     create_folder(matrix.out)
-    write_text(matrix.out / PLAN_COPY, read_text(matrix.plan.path))
+    if matrix.plan is not None:
+        write_text(matrix.out / PLAN_COPY, read_text(matrix.plan.path))
     result = MatrixResult(matrix.cell_count)
     to_do = _select_jobs(matrix, engine, result)
     ended: dict[str, JobOutcome] = {}

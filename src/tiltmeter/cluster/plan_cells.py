@@ -4,7 +4,7 @@ import json
 import re
 from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
@@ -34,12 +34,16 @@ _CASE = re.compile(r"/[a-z]$")
 
 @dataclass(frozen=True, slots=True)
 class PlannedCell:
-    """One run of a plan; `on` is the benchmark with its language, and `folder` is relative to the model's folder."""
+    """One run of a plan; `on` is the benchmark with its language, and `folder` is relative to the model's folder.
+
+    `perturb` is the perturbation that is applied to every item.
+    """
 
     on: str
     protocol: str
     limit: int | None
     folder: str
+    perturb: str | None = None
 
 
 @dataclass(frozen=True)
@@ -63,7 +67,9 @@ class ModelCells:
 
     def build_run_settings(self, cell: PlannedCell) -> RunSettings:
         """Return the settings for the run of a cell."""
-        return RunSettings(protocol=cell.protocol, limit=cell.limit, chat=self.model.build_chat_options())
+        return RunSettings(
+            protocol=cell.protocol, perturb=cell.perturb, limit=cell.limit, chat=self.model.build_chat_options()
+        )
 
     def build_request(self, cell: PlannedCell) -> dict[str, Any]:
         """Return the request (models, benchmarks and options) of a cell, as the manifest of its run contains it.
@@ -121,12 +127,15 @@ class ModelCells:
 
 @dataclass(frozen=True)
 class RunMatrix:
-    """All cells (runs) of a plan; `lacking` maps a benchmark to the requested languages that it does not have."""
+    """All cells (runs) of a plan; `lacking` maps a benchmark to the requested languages that it does not have.
 
-    plan: Plan
+    `plan` is the plan file of the matrix; None if the matrix was not made from a plan file.
+    """
+
+    plan: Plan | None
     out: Path
     models: tuple[ModelCells, ...]
-    lacking: dict[str, tuple[str, ...]]
+    lacking: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
     @cached_property
     def cell_count(self) -> int:
@@ -147,7 +156,7 @@ def make_matrix(plan: Plan, out: Path) -> RunMatrix:
             lacking[text] = missing
         for benchmark, language, on in specs:
             for protocol in plan.protocols:
-                folder = ".".join(build_safe_name(part) for part in (benchmark, language, protocol))
+                folder = build_cell_folder(benchmark, language, protocol)
                 cell = cells.setdefault(folder, PlannedCell(on, protocol, plan.limit, folder))
                 if (cell.on, cell.protocol) != (on, protocol):
                     raise DataError(
@@ -170,6 +179,15 @@ def make_matrix(plan: Plan, out: Path) -> RunMatrix:
             except UsageError as error:
                 raise DataError(f"{plan.path}, model {entry.model.name}: {error}") from error
     return RunMatrix(plan, expand_home(out), models, lacking)
+
+
+def build_cell_folder(benchmark: str, language: str, protocol: str, perturb: str = "") -> str:
+    """Return the name of a cell's folder.
+
+    >>> build_cell_folder("stereoset/intersentence", "en", "published/d")
+    'stereoset--intersentence.en.published--d'
+    """
+    return ".".join(build_safe_name(part) for part in (benchmark, language, protocol, perturb) if part)
 
 
 def get_folder_name(model: PlannedModel) -> str:

@@ -31,7 +31,8 @@ class ReproductionStatus(StrEnum):
 class ReproducedNumber:
     """A printed number, the recomputed number (`ours`) and the status of their comparison.
 
-    `source` is the name of the recipe. If the recomputed number is not available, `note` is the reason.
+    `source` is the name of the recipe. If the recomputed number is not available, `note` is the reason. If it
+    differs, `note` says how the run of the model differs from the experiment of the paper.
     """
 
     printed: PrintedNumber
@@ -86,23 +87,36 @@ def reproduce(
 ) -> Reproduction:
     """Recompute the numbers of a paper, or of all papers, and compare them with the printed ones.
 
-    The numbers are recomputed from the released predictions and translations, or with `from_models` by running the
-    models. `table`, `model` and `language` select numbers; `model` is the name of a row in the tables. `desk` has the
-    paths of local models, and caches recomputed numbers.
+    The numbers are recomputed from the released predictions and translations, or with `from_models` from runs of the
+    models, which `desk` names (see `tiltmeter.papers.model_runs.run_plan`). `table`, `model` and `language` select
+    numbers; `model` is the name of a row in the tables. `desk` also caches recomputed numbers.
 
     >>> reproduction = reproduce("oeztuerk2023", table="2")  # doctest: +SKIP
     >>> reproduction.has_only_known_differences  # doctest: +SKIP
     True
     """
-    context = desk or RecipeContext()
+    numbers = select_numbers(key, table=table, model=model, language=language)
+    return recompute_numbers(numbers, desk or RecipeContext(), from_models=from_models)
+
+
+def recompute_numbers(
+    numbers: Iterable[PrintedNumber], context: RecipeContext, *, from_models: bool = False
+) -> Reproduction:
+    """Recompute printed numbers and compare them with the printed ones; see `reproduce`."""
+    outcomes = [_reproduce_number(number, context, from_models) for number in numbers]
+    return Reproduction(outcomes, dict(context.files))
+
+
+def select_numbers(
+    key: str, *, table: str | None = None, model: str | None = None, language: str | None = None
+) -> list[PrintedNumber]:
+    """Return the printed numbers of a paper, or of all papers, that `table`, `model` and `language` select."""
     numbers = [number for source in _select_papers(key) for number in read_printed_numbers(source)]
     numbers = _select_numbers(numbers, "table", table, lambda number: number.table)
     numbers = _select_numbers(
         numbers, "model", model, lambda number: number.cell.get("model") or number.cell.get("system")
     )
-    numbers = _select_numbers(numbers, "language", language, _find_language)
-    outcomes = [_reproduce_number(number, context, from_models) for number in numbers]
-    return Reproduction(outcomes, dict(context.files))
+    return _select_numbers(numbers, "language", language, _find_language)
 
 
 def _select_papers(key: str) -> list[Paper]:
@@ -138,7 +152,9 @@ def _reproduce_number(number: PrintedNumber, context: RecipeContext, from_models
     if matches_printed(number.text, ours, number.digits):
         return ReproducedNumber(number, ReproductionStatus.AGREES, name, ours)
     explanation = find_reason(number, ours, context, from_models=from_models)
-    return ReproducedNumber(number, _find_status(explanation), name, ours, explanation)
+    differences = context.list_differences(source.recipe.runs if source.recipe else ())
+    note = "" if explanation else "; ".join(differences)
+    return ReproducedNumber(number, _find_status(explanation), name, ours, explanation, note)
 
 
 def _find_status(explanation: Reason | None) -> ReproductionStatus:

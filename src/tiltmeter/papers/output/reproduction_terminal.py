@@ -70,7 +70,8 @@ def print_reproduction(reproduction: Reproduction, console: Console) -> None:
         if outcome.status is ReproductionStatus.DIFFERS:
             number = outcome.printed
             place = f"{number.paper.key}, {format_table_title([number.table])}, {format_cell_name(outcome)}"
-            text = f"{place}: printed {number.text}, recomputed {format_recomputed(outcome)} ({outcome.source})"
+            about = f"{outcome.source}; {outcome.note}" if outcome.note else outcome.source
+            text = f"{place}: printed {number.text}, recomputed {format_recomputed(outcome)} ({about})"
             console.print(Text.assemble((f"{differs} ", "bold red"), text))
     _print_missing(reproduction, console)
     console.print()

@@ -11,6 +11,7 @@ from tiltmeter.forms.gendered_pairs import find_rejection_reason
 from tiltmeter.measures import gest
 from tiltmeter.measures.gest import AS_PUBLISHED
 from tiltmeter.measures.records import Record
+from tiltmeter.papers.sources.paper_run import PaperRun
 from tiltmeter.papers.sources.recipe import Key, NotAvailable, Numbers, Recipe
 from tiltmeter.papers.sources.recipe_context import RecipeContext
 from tiltmeter.runs.gest_pair_predictions import load_pairs, read_pair_ratios, select_scored_pairs
@@ -55,8 +56,7 @@ def build_released_scores(table: str, hub: str, template: str) -> Recipe:
 def build_run(table: str, hub: str, template: str) -> Recipe:
     """Return the recipe for a run of a model on the English sentences with one template of Table 9 or 10."""
     part = _get_part(table, template)
-    on = f"gest-1.0/{part}:en"
-    return Recipe(f"{hub} on {on}", _run_on_gest, (hub, on, part))
+    return _build_run_recipe(PaperRun(hub, f"gest-1.0/{part}:en"), part)
 
 
 def build_released_pairs(hub: str, language: str) -> Recipe:
@@ -66,8 +66,11 @@ def build_released_pairs(hub: str, language: str) -> Recipe:
 
 def build_pairs_run(hub: str, language: str) -> Recipe:
     """Return the recipe for a run of a model on the pairs of one language."""
-    on = f"gest-pairs:{language}"
-    return Recipe(f"{hub} on {on}", _run_on_gest, (hub, on, "all"))
+    return _build_run_recipe(PaperRun(hub, f"gest-pairs:{language}"), "all")
+
+
+def _build_run_recipe(run: PaperRun, part: str) -> Recipe:
+    return Recipe(run.name, _measure_run, (run, part), (run,))
 
 
 def _measure_released_scores(context: RecipeContext, name: str, part: str) -> Numbers:
@@ -76,8 +79,8 @@ def _measure_released_scores(context: RecipeContext, name: str, part: str) -> Nu
     return _collect_numbers(gest.measure(read_gest_predictions(path, [portion]).scores), part)
 
 
-def _run_on_gest(context: RecipeContext, hub: str, on: str, part: str) -> Numbers:
-    return _collect_numbers(context.run_model(context.get_model_path(hub), on), part)
+def _measure_run(context: RecipeContext, run: PaperRun, part: str) -> Numbers:
+    return _collect_numbers(context.load_records(run), part)
 
 
 def _measure_released_pairs(context: RecipeContext, hub: str, language: str) -> Numbers:

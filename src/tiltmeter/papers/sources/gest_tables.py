@@ -57,7 +57,16 @@ def _find_mean_source(cell: CellKey, from_models: bool) -> NumberSource:
     rate = cell["quantity"].replace("p/q", "p" if table == "8" else "q")
     if table == "8" and from_models:
         return NumberSource((rate,), lacking=_NO_RUN)
-    return NumberSource((rate,), Recipe(f"all rows of Table {table}", average_rates, (table, from_models)))
+    runs = tuple(run for recipe in _list_row_recipes(table, from_models) for run in recipe.runs)
+    return NumberSource((rate,), Recipe(f"all rows of Table {table}", average_rates, (table, from_models), runs))
+
+
+@cache
+def _list_row_recipes(table: str, from_models: bool) -> list[Recipe]:
+    """Return the recipes of all rows of a table, without duplicates."""
+    cells = [number.cell for number in read_printed_numbers(find_paper("gest2024")) if number.table == table]
+    recipes = (_build_row_recipe(table, load_names()[table, cell["system"]], cell, from_models) for cell in cells)
+    return list(dict.fromkeys(filter(None, recipes)))
 
 
 def average_rates(context: RecipeContext, table: str, from_models: bool) -> Numbers:
@@ -65,9 +74,7 @@ def average_rates(context: RecipeContext, table: str, from_models: bool) -> Numb
 
     Raise NotAvailable if one of the rows is not available.
     """
-    cells = [number.cell for number in read_printed_numbers(find_paper("gest2024")) if number.table == table]
-    recipes = (_build_row_recipe(table, load_names()[table, cell["system"]], cell, from_models) for cell in cells)
-    row_numbers = [context.compute_numbers(recipe) for recipe in dict.fromkeys(filter(None, recipes))]
+    row_numbers = [context.compute_numbers(recipe) for recipe in _list_row_recipes(table, from_models)]
     letter = "p" if table == "8" else "q"
     return {
         (rate,): math.fsum(numbers[rate, "all", "value"] for numbers in row_numbers) / len(row_numbers)

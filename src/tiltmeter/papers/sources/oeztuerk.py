@@ -14,6 +14,7 @@ from tiltmeter.measures import association
 from tiltmeter.measures.gest import AS_PUBLISHED
 from tiltmeter.measures.records import Record
 from tiltmeter.papers.printed_numbers import CellKey
+from tiltmeter.papers.sources.paper_run import PaperRun
 from tiltmeter.papers.sources.recipe import Key, Numbers, NumberSource, Recipe
 from tiltmeter.papers.sources.recipe_context import RecipeContext
 from tiltmeter.runs.prediction_files import read_predictions
@@ -82,9 +83,9 @@ def find_source(paper: str, cell: CellKey, *, from_models: bool) -> NumberSource
     if from_models:
         if row.intersentence == FINE_TUNED and cell["test"] != "intrasentence":
             part = "intersentence" if cell["test"] == "intersentence" else ""
-            return NumberSource(key, _build_run(row, part, "", head=True))
+            return NumberSource(key, _build_run_recipe(row, part, "", head=True))
         part = "intrasentence" if row.intersentence == FINE_TUNED else ""
-        return NumberSource(key, _build_run(row, part, row.case))
+        return NumberSource(key, _build_run_recipe(row, part, row.case))
     if row.intrasentence == UNRELEASED:
         return NumberSource(key, lacking="The predictions were not released; use --from-models to run the model.")
     return NumberSource(key, Recipe(row.file, measure_predictions, (row.file, row.language, cell.get("items", ""))))
@@ -102,16 +103,16 @@ def measure_predictions(context: RecipeContext, file: str, language: str, items_
     return collect_numbers(association.measure(scores, intervals=False))
 
 
-def _build_run(row: TableRow, part: str, case: str, *, head: bool = False) -> Recipe:
+def _build_run_recipe(row: TableRow, part: str, case: str, *, head: bool = False) -> Recipe:
+    """Return the recipe for a run with the published protocol; if `head`, the run uses the next-sentence head."""
     on = f"stereoset{'/' if part else ''}{part}:{row.language}"
-    return Recipe(f"{row.hub} on {on}", run_on_stereoset, (row.hub, on, case, head))
+    run = PaperRun(row.hub, on, f"published/{case}" if case else "published", head=head)
+    return Recipe(run.name, measure_run, (run,), (run,))
 
 
-def run_on_stereoset(context: RecipeContext, hub: str, on: str, case: str, head: bool) -> Numbers:
-    """Run a model with the published protocol and return its measures; if `head`, use its next-sentence head."""
-    protocol = f"published/{case}" if case else "published"
-    model = context.get_head_path(hub) if head else context.get_model_path(hub)
-    return collect_numbers(context.run_model(model, on, protocol=protocol))
+def measure_run(context: RecipeContext, run: PaperRun) -> Numbers:
+    """Return the measures of a run."""
+    return collect_numbers(context.load_records(run))
 
 
 def collect_numbers(records: Iterable[Record]) -> Numbers:

@@ -4,6 +4,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from tiltmeter.papers.sources.paper_run import PaperRun
+
 # Identifies a number among the numbers that one recipe computes.
 Key = tuple[str, ...]
 Numbers = Mapping[Key, float]
@@ -17,12 +19,14 @@ class NotAvailable(Exception):  # noqa: N818 - a result, not an error
 class Recipe:
     """A way to recompute numbers: `compute(context, *arguments)` returns the numbers, or raises NotAvailable.
 
-    `name` is the source: a file, or a model and its benchmark. Equal recipes are computed once.
+    `name` is the source: a file, or a model and its benchmark. `runs` are the runs of models whose results the recipe
+    reads. Equal recipes are computed once.
     """
 
     name: str
     compute: Callable[..., Numbers]
     arguments: tuple[Any, ...] = ()
+    runs: tuple[PaperRun, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

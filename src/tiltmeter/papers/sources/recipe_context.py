@@ -1,6 +1,6 @@
-"""The class `RecipeContext`, which fetches files, runs models and caches the numbers of recipes."""
+"""The class `RecipeContext`, which fetches files, reads runs of models and caches the numbers of recipes."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
@@ -9,9 +9,8 @@ from tiltmeter.datasets.file_hashes import get_sha256
 from tiltmeter.datasets.http_download import UnreachableServerError
 from tiltmeter.datasets.local_files import is_local
 from tiltmeter.datasets.upstream_files import get_upstream_file
-from tiltmeter.errors import ModelError
+from tiltmeter.papers.sources.paper_run import PaperRun, SavedRun
 from tiltmeter.papers.sources.recipe import NotAvailable, Numbers, Recipe
-from tiltmeter.progress.progress import ShowProgress, hide_progress
 
 if TYPE_CHECKING:
     from tiltmeter.measures.records import Record
@@ -29,22 +28,18 @@ class UsedFile(NamedTuple):
 class RecipeContext:
     """The state that the recipes of one reproduction share.
 
-    `model_paths` maps hub ids of models to local folders of these models. `head_paths` maps hub ids of models to local
-    folders of their next-sentence heads.
+    `model_paths` maps hub ids of models to local folders of these models. `runs` has the folder of each run of a model,
+    or the reason why there is no such run.
     """
 
     def __init__(
         self,
         model_paths: Mapping[str, str] | None = None,
         *,
-        head_paths: Mapping[str, str] | None = None,
-        device: str = "auto",
-        watch: ShowProgress = hide_progress,
+        runs: Mapping[PaperRun, SavedRun] | None = None,
     ) -> None:
         self.model_paths = dict(model_paths or {})
-        self.head_paths = dict(head_paths or {})
-        self.device = device
-        self.watch = watch
+        self.runs = dict(runs or {})
         self.files: dict[str, UsedFile] = {}
         self._numbers: dict[Recipe, Numbers | NotAvailable] = {}
         self._results: dict[tuple[object, ...], Any] = {}
@@ -94,21 +89,18 @@ class RecipeContext:
         """Return the path or hub id from which a model is loaded."""
         return self.model_paths.get(hub, hub)
 
-    def get_head_path(self, hub: str) -> str:
-        """Return the path of a model's next-sentence head; if the model has a local folder too, return `MODEL+HEAD`."""
-        if hub not in self.head_paths:
-            raise NotAvailable(
-                f"The next-sentence head that was fine-tuned for {hub} is not on the hub. If you have its .pth file or "
-                f"trained one, convert it with `tiltmeter train convert` and pass it with --head-path {hub}=FOLDER."
-            )
-        head = self.head_paths[hub]
-        return f"{self.model_paths[hub]}+{head}" if hub in self.model_paths else head
+    def load_records(self, run: PaperRun) -> list["Record"]:
+        """Return the records of a run; raise NotAvailable if there is no such run, or if it lacks scores of items."""
+        from tiltmeter.runs.result import Result
 
-    def run_model(self, model: str, on: str, **options: Any) -> list["Record"]:
-        """Run a model, given by its path or hub id, and return its records."""
-        from tiltmeter.runs.evaluate import evaluate
+        saved = self.runs.get(run, SavedRun(problem=f"{run.name} was not run."))
+        if saved.folder is None:
+            raise NotAvailable(saved.problem)
+        result = Result.load(saved.folder)
+        if skipped := result.manifest.skipped:
+            raise NotAvailable(f"{run.name} has no score for {len(skipped)} items: {skipped[0].reason}.")
+        return result.records
 
-        try:
-            return evaluate(model, on, device=self.device, watch=self.watch, every_item=True, **options).records
-        except ModelError as error:
-            raise NotAvailable(str(error)) from error
+    def list_differences(self, runs: Iterable[PaperRun]) -> list[str]:
+        """Return how runs differ from the experiments of the paper, without duplicates."""
+        return list(dict.fromkeys(text for run in runs if run in self.runs for text in self.runs[run].differences))

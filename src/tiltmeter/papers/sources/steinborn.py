@@ -7,6 +7,7 @@ from tiltmeter.datasets.dataset_loader import load
 from tiltmeter.datasets.dataset_statistics import describe_items
 from tiltmeter.measures.gest import AS_PUBLISHED
 from tiltmeter.papers.printed_numbers import CellKey
+from tiltmeter.papers.sources.paper_run import PaperRun
 from tiltmeter.papers.sources.recipe import Key, NotAvailable, Numbers, NumberSource, Recipe
 from tiltmeter.papers.sources.recipe_context import RecipeContext
 
@@ -37,9 +38,8 @@ def find_source(cell: CellKey, kind: str, *, from_models: bool) -> NumberSource:
     if not from_models:
         return NumberSource(key, lacking=_LACKING)
     data, perturb = _DATA[cell["dataset"]]
-    hub, on = MODELS[cell["model"]], f"{data}:{cell['language']}"
-    name = f"{hub} on {on}{' with ' if perturb else ''}{perturb}"
-    return NumberSource(key, Recipe(name, run_on_pairs, (hub, on, perturb)))
+    run = PaperRun(MODELS[cell["model"]], f"{data}:{cell['language']}", perturb=perturb)
+    return NumberSource(key, Recipe(run.name, measure_run, (run,), (run,)))
 
 
 def get_pairs_path(language: str) -> str:
@@ -57,10 +57,10 @@ def count_words(context: RecipeContext, language: str) -> Numbers:
     return {(total, "value"): float(statistics.words.total), (mean, "value"): statistics.words.mean}
 
 
-def run_on_pairs(context: RecipeContext, hub: str, on: str, perturb: str) -> Numbers:
-    """Run a masked model on sentence pairs; return the measures over all pairs with their standard errors."""
+def measure_run(context: RecipeContext, run: PaperRun) -> Numbers:
+    """Return the measures of a run on sentence pairs, over all pairs, with their standard errors."""
     numbers: dict[Key, float] = {}
-    for record in context.run_model(context.get_model_path(hub), on, perturb=perturb or None):
+    for record in context.load_records(run):
         if record.view == "all":
             # "CPS as published" comes after CPS and replaces it: the paper counts a tie against the stereotype.
             name = record.measure.removesuffix(f" {AS_PUBLISHED}")

@@ -1,0 +1,68 @@
+"""Run the models of a paper for `tiltmeter reproduce --from-models`."""
+
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tiltmeter.cli.matrix_engine import EngineOptions, create_engine
+from tiltmeter.cli.matrix_jobs import prefetch_matrix, print_forecast, run_jobs
+from tiltmeter.cli.output import print_note
+from tiltmeter.printable_text import create_plain_console
+
+if TYPE_CHECKING:
+    from tiltmeter.papers.model_runs.run_choices import RunChoices
+    from tiltmeter.papers.model_runs.run_plan import RunPlan
+    from tiltmeter.papers.printed_numbers import PrintedNumber
+    from tiltmeter.papers.sources.paper_run import PaperRun, SavedRun
+
+
+def run_models(
+    numbers: "Sequence[PrintedNumber]",
+    choices: "RunChoices",
+    out: Path | None,
+    engine: str,
+    options: EngineOptions,
+    *,
+    dry_run: bool,
+    prefetch: bool,
+) -> "dict[PaperRun, SavedRun] | None":
+    """Run the models that the numbers need, and return the runs; with `dry_run`, print the plan and return None.
+
+    With `prefetch`, download the models and data, and return None.
+    `out` is the folder of the runs; None means a folder in the cache.
+    """
+    from tiltmeter.datasets.cache_folder import get_cache_folder
+    from tiltmeter.papers.model_runs.run_plan import plan_runs
+    from tiltmeter.text_files import expand_home
+
+    plan = plan_runs(numbers, choices, expand_home(out) if out else get_cache_folder() / "reproduction")
+    if dry_run:
+        _print_plan(plan, numbers)
+        return None
+    if prefetch:
+        prefetch_matrix(plan.matrix)
+        return None
+    if not plan.matrix.models:
+        return plan.collect_runs()
+    return plan.collect_runs(run_jobs(plan.matrix, create_engine(plan.matrix, engine, **options), say=print_note))
+
+
+def _print_plan(plan: "RunPlan", numbers: "Sequence[PrintedNumber]") -> None:
+    """Print the models with their runs and work, the missing runs, and the numbers that no run can give."""
+    from tiltmeter.papers.sources.source_lookup import find_source
+    from tiltmeter.reports.formatting import format_count
+
+    console = create_plain_console(soft_wrap=True, highlight=False)
+    for entry in plan.matrix.models:
+        console.print(f"{entry.label}:")
+        for cell in entry.cells:
+            protocol = f"{cell.protocol} with {cell.perturb}" if cell.perturb else cell.protocol
+            console.print(f"  {cell.on}, {protocol}")
+    lacking = Counter(source.lacking for n in numbers if (source := find_source(n, from_models=True)).recipe is None)
+    for reason, count in Counter(plan.missing.values()).items():
+        console.print(f"{format_count(count, 'run')} not possible: {reason}")
+    for reason, count in lacking.items():
+        console.print(f"{format_count(count, 'number')} not available from models: {reason}")
+    if plan.matrix.models:
+        print_forecast(plan.matrix)

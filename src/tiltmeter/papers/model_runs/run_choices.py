@@ -1,0 +1,60 @@
+"""The user's choices for running the models of a paper."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from tiltmeter.papers.sources.paper_run import PaperRun
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunChoices:
+    """How the models of a paper are loaded and run.
+
+    `model_paths`, `head_paths` and `tokenizers` map hub ids of models to local folders (or, for tokenizers, other hub
+    ids). `limit` is the maximum number of items of each part and language, for a trial.
+    """
+
+    model_paths: Mapping[str, str] = field(default_factory=dict)
+    head_paths: Mapping[str, str] = field(default_factory=dict)
+    tokenizers: Mapping[str, str] = field(default_factory=dict)
+    device: str = "auto"
+    devices: tuple[str, ...] = ()
+    dtype: str = "auto"
+    limit: int | None = None
+
+    def get_model_name(self, run: PaperRun) -> str:
+        """Return the name from which the model of a run is opened, with its next-sentence head if the run uses it."""
+        path = self.model_paths.get(run.model, run.model)
+        if not run.head:
+            return path
+        head = self.head_paths[run.model]
+        return f"{path}+{head}" if run.model in self.model_paths else head
+
+    def build_options(self, run: PaperRun) -> dict[str, Any]:
+        """Return the options of `tiltmeter run` for the model of a run, as a plan file contains them."""
+        options: dict[str, Any] = {}
+        if run.model in self.tokenizers:
+            options["tokenizer"] = self.tokenizers[run.model]
+        if self.device != "auto":
+            options["device"] = self.device
+        if self.devices:
+            options["devices"] = list(self.devices)
+        if self.dtype != "auto":
+            options["dtype"] = self.dtype
+        return options
+
+    def list_differences(self, run: PaperRun) -> list[str]:
+        """Return how a run differs from the experiment of the paper, as clauses; empty if no difference is known."""
+        found = []
+        if run.model in self.model_paths:
+            found.append(f"the weights were loaded from {self.model_paths[run.model]}")
+        if run.head:
+            found.append(f"the next-sentence head is {self.head_paths[run.model]}")
+        if run.model in self.tokenizers:
+            found.append(f"the tokenizer is {self.tokenizers[run.model]}")
+        if self.dtype != "auto":
+            found.append(f"the weights have the data type {self.dtype}")
+        if self.limit is not None:
+            found.append(f"at most {self.limit} items of each part and language were used")
+        return found

@@ -1,0 +1,87 @@
+"""The plan of the runs that printed numbers need, as a matrix of runs, and the folders of the finished runs."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tiltmeter.cluster.matrix import MatrixResult
+from tiltmeter.cluster.plan_cells import ModelCells, PlannedCell, RunMatrix, build_cell_folder, get_folder_name
+from tiltmeter.cluster.plan_file import PlannedModel
+from tiltmeter.datasets import parse_spec
+from tiltmeter.papers.model_runs.run_choices import RunChoices
+from tiltmeter.papers.printed_numbers import PrintedNumber
+from tiltmeter.papers.sources.paper_run import PaperRun, SavedRun
+from tiltmeter.papers.sources.source_lookup import find_source
+
+
+@dataclass(frozen=True)
+class RunPlan:
+    """The runs that printed numbers need.
+
+    `cells` has the cell (run) of the matrix for each run, and `missing` the reason for each run that is not possible.
+    """
+
+    matrix: RunMatrix
+    cells: Mapping[PaperRun, tuple[ModelCells, PlannedCell]]
+    missing: Mapping[PaperRun, str]
+    choices: RunChoices = field(default_factory=RunChoices)
+
+    def collect_runs(self, result: MatrixResult | None = None) -> dict[PaperRun, SavedRun]:
+        """Return the folder of each finished run, and the reason for each other run.
+
+        `result` is the result of running the matrix; it contains the reasons for failures.
+        """
+        runs = {run: SavedRun(problem=reason) for run, reason in self.missing.items()}
+        failed = result.failed if result else {}
+        for run, (entry, cell) in self.cells.items():
+            if entry.is_finished(cell):
+                runs[run] = SavedRun(entry.folder / cell.folder, tuple(self.choices.list_differences(run)))
+            else:
+                reason = failed.get((entry.label, cell.folder), "it is not finished.")
+                runs[run] = SavedRun(problem=f"{run.name}: {reason}")
+        return runs
+
+
+def plan_runs(numbers: Iterable[PrintedNumber], choices: RunChoices, out: Path) -> RunPlan:
+    """Return the plan of all runs that the numbers need; `out` is the folder of the runs. Nothing is opened."""
+    recipes = (find_source(number, from_models=True).recipe for number in numbers)
+    runs = dict.fromkeys(run for recipe in recipes if recipe is not None for run in recipe.runs)
+    missing = {run: reason for run in runs if (reason := _find_obstacle(run, choices))}
+    models: dict[str, PlannedModel] = {}
+    planned: dict[str, dict[PaperRun, PlannedCell]] = {}
+    for run in runs:
+        if run not in missing:
+            model = _build_model(run, choices)
+            folder = get_folder_name(model)
+            models.setdefault(folder, model)
+            planned.setdefault(folder, {})[run] = _build_cell(run, choices.limit)
+    entries = {
+        folder: ModelCells(models[folder], tuple(dict.fromkeys(cells.values())), out / folder)
+        for folder, cells in planned.items()
+    }
+    cells = {run: (entries[folder], cell) for folder, chosen in planned.items() for run, cell in chosen.items()}
+    return RunPlan(RunMatrix(None, out, tuple(entries.values())), cells, missing, choices)
+
+
+def _find_obstacle(run: PaperRun, choices: RunChoices) -> str:
+    """Return the reason why a run is not possible; empty if it is possible."""
+    if run.head and run.model not in choices.head_paths:
+        return (
+            f"The next-sentence head that was fine-tuned for {run.model} is not on the hub. If you have its .pth file "
+            f"or trained one, convert it with `tiltmeter train convert` and pass it with --head-path "
+            f"{run.model}=FOLDER."
+        )
+    return ""
+
+
+def _build_model(run: PaperRun, choices: RunChoices) -> PlannedModel:
+    devices = [device for device in choices.devices if device != "cpu"]
+    gpus = len(devices) if choices.devices else 0 if choices.device == "cpu" else None
+    return PlannedModel(name=choices.get_model_name(run), options=choices.build_options(run), gpus=gpus)
+
+
+def _build_cell(run: PaperRun, limit: int | None) -> PlannedCell:
+    spec = parse_spec(run.on)
+    benchmark = spec.name if spec.part is None else f"{spec.name}/{spec.part}"
+    folder = build_cell_folder(benchmark, ",".join(spec.languages), run.protocol, run.perturb)
+    return PlannedCell(run.on, run.protocol, limit, folder, run.perturb or None)
