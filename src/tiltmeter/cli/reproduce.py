@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 # Options that have no effect without --from-models; --model-path also names tokenizers for released scores.
 _OF_RUNS = (
-    *("head_path", "tokenizer", "device", "devices", "dtype", "limit", "out", "dry_run", "prefetch"),
+    *("head_path", "tokenizer", "device", "devices", "dtype", "limit", "out", "dry_run", "prefetch", "yes"),
     *("engine", "jobs", "address", "partition", "time", "slurm"),
 )
 PAPERS = (
@@ -36,7 +36,8 @@ ModelPaths = Annotated[
     typer.Option(
         "--model-path",
         metavar="NAME=FOLDER",
-        help="Load the model NAME (a hub id) from this local folder; repeat the option for more models.",
+        help="Load the model NAME (a hub id) from this local folder, or replace a translation system, as in "
+        "amazon=nllb:MODEL; repeat the option for more models.",
     ),
 ]
 HeadPaths = Annotated[
@@ -115,6 +116,10 @@ def reproduce(
             "--dry-run", help="With --from-models: print the models, their work and what is missing; run nothing."
         ),
     ] = False,
+    yes: Annotated[
+        bool,
+        typer.Option("--yes", help="With --from-models: accept the cost of paid translation services."),
+    ] = False,
     prefetch: Annotated[
         bool,
         typer.Option("--prefetch", help="With --from-models: download models and data for the jobs; run nothing."),
@@ -173,6 +178,7 @@ def reproduce(
             devices=DEVICES.parse(devices) if devices else (),
             dtype=dtype,
             limit=limit,
+            yes=yes,
         )
         chosen = check_engine_options(context, engine, time)
         options: EngineOptions = {

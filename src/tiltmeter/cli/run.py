@@ -122,11 +122,12 @@ def run(
     """
     from tiltmeter.cli.output import ignore_note, print_note
     from tiltmeter.cli.run_options import reject_unused_run_options
-    from tiltmeter.cli.run_translations import is_for_translators, run_translations
+    from tiltmeter.cli.run_translations import run_translations
     from tiltmeter.datasets.dataset_spec import replace_edition
     from tiltmeter.progress.progress import hide_progress
     from tiltmeter.progress.terminal_progress import show_in_terminal
     from tiltmeter.runs.evaluate import measure_models
+    from tiltmeter.runs.translation.translation_tasks import is_translation_benchmark
 
     if report and out is None:
         raise UsageError("--report needs a folder for the run; give one with --out.")
@@ -136,7 +137,7 @@ def run(
         raise UsageError("--quiet prints no results, so it needs a folder for the run; give one with --out.")
     show = partial(print_result, out=out, report=out is not None and report is not False, quiet=quiet, as_json=as_json)
     watch = hide_progress if quiet else show_in_terminal
-    translating = bool(translator or translations or is_for_translators(on or []))
+    translating = bool(translator or translations or any(map(is_translation_benchmark, on or [])))
     reject_unused_run_options(context, translating=translating, finished=translations is not None)
     if translating:
         result = run_translations(

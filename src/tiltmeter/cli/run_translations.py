@@ -4,23 +4,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tiltmeter.datasets.dataset_spec import parse_spec
 from tiltmeter.errors import UsageError
 
 if TYPE_CHECKING:
     from tiltmeter.progress.progress import ShowProgress
     from tiltmeter.runs.result import Result
-
-# The suffix of the names of benchmarks for translation systems, as in `gest-mt`. The rest of the name is the data set
-# to translate.
-_SUFFIX = "-mt"
-# Item forms that are only for translation systems; the names of their data sets have no suffix.
-_FORMS = ("geneval", "winomt")
-
-
-def is_for_translators(on: Sequence[str]) -> bool:
-    """Return whether at least one of the benchmarks is for translation systems."""
-    return any(_is_for_translators(parse_spec(spec).name) for spec in on)
 
 
 def run_translations(
@@ -94,9 +82,3 @@ def run_translations(
         force=force,
         watch=watch,
     )
-
-
-def _is_for_translators(name: str) -> bool:
-    from tiltmeter.datasets.dataset_loader import DATASETS
-
-    return name.endswith(_SUFFIX) or (name in DATASETS and DATASETS[name].form in _FORMS)

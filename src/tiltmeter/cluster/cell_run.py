@@ -18,6 +18,8 @@ from tiltmeter.runs.look_store import list_looks, record_looks
 from tiltmeter.runs.model_output import ModelOutput
 from tiltmeter.runs.result_assembly import assemble_result
 from tiltmeter.runs.run_preparation import PreparedRun, prepare_run
+from tiltmeter.runs.translation_run import evaluate_translator
+from tiltmeter.translators import open_translator
 
 
 class OpenModel:
@@ -57,9 +59,34 @@ class OpenModel:
             return ask_model(self._model, prepared, answers, watch, _ignore_value)
 
 
+class OpenTranslator:
+    """An open translation system, and the job whose cells (runs) are measured with the system."""
+
+    def __init__(self, entry: ModelCells) -> None:
+        self._entry, self._given = entry, dict(entry.model.translation or {})
+        self._translator = open_translator(entry.model.name, beams=self._given.get("beams"), **entry.model.options)
+
+    def measure_cell(self, cell: PlannedCell, watch: ShowProgress) -> None:
+        """Translate the sentences of a cell (one run of the plan), and write the run to its folder."""
+        folder, dtype = self._entry.folder / cell.folder, self._entry.model.options.get("dtype", "auto")
+        evaluate_translator(
+            self._translator,
+            on=cell.on,
+            limit=cell.limit,
+            dtype=dtype,
+            out=folder,
+            force=True,
+            watch=watch,
+            **self._given,
+        )
+
+
 @contextmanager
-def open_model_for_cells(entry: ModelCells, *, same_machine: bool) -> Iterator[OpenModel]:
+def open_model_for_cells(entry: ModelCells, *, same_machine: bool) -> Iterator[OpenModel | OpenTranslator]:
     """Open the model of a job; the weights are loaded later, and only if a question has no stored answer."""
+    if entry.is_translator:
+        yield OpenTranslator(entry)
+        return
     options = entry.model.build_model_options(get_cache_folder())
     with ExitStack() as stack:
         model = stack.enter_context(use_model(entry.model.name, options))

@@ -24,6 +24,7 @@ from tiltmeter.questions import Kind
 from tiltmeter.runs.portion_blocks import collect_question_digests
 from tiltmeter.runs.run_files import MANIFEST
 from tiltmeter.runs.run_preparation import prepare_run
+from tiltmeter.runs.translation.translation_tasks import load_target
 from tiltmeter.text_files import expand_home
 
 
@@ -70,6 +71,12 @@ def _forecast_model(entry: ModelCells, timings: list[Timing]) -> ModelForecast:
     cells = entry.unfinished_cells
     one = ModelForecast(entry, len(cells), sum((entry.folder / cell.folder / MANIFEST).is_file() for cell in cells))
     if not cells:
+        return one
+    if entry.is_translator:
+        targets = [load_target(cell.on, entry.edition).limit_items(cell.limit) for cell in cells]
+        texts = [text for target in targets for text in target.list_texts()]
+        one.items = len(texts)
+        one.why = f"{sum(map(len, texts)):,} characters to translate; the time of translation systems is unknown."
         return one
     missing = [cell.on for cell in cells if not _is_local(cell.on)]
     if missing:

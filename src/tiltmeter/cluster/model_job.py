@@ -26,7 +26,7 @@ from tiltmeter.safe_output import guard_output
 from tiltmeter.text_files import read_json
 
 if TYPE_CHECKING:
-    from tiltmeter.cluster.cell_run import OpenModel
+    from tiltmeter.cluster.cell_run import OpenModel, OpenTranslator
 
 logger = logging.getLogger(__name__)
 
@@ -117,7 +117,7 @@ def _run_cells(entry: ModelCells, cells: list[PlannedCell], state: JobState, *, 
     done = len(entry.cells) - len(cells)
     try:
         with ExitStack() as stack:
-            model: OpenModel | None = None
+            model: OpenModel | OpenTranslator | None = None
             for cell in cells:
                 state.update_values(cell=cell.folder, answered=0, questions=0, stage="")
 

@@ -25,9 +25,14 @@ from tiltmeter.options.option_values import FLAG
 from tiltmeter.runs.chat_run import PROTOCOLS as OF_CHAT_MODELS
 from tiltmeter.runs.run_files import MANIFEST, MEASURES, SCORES, finish_save
 from tiltmeter.runs.run_preparation import build_request
+from tiltmeter.runs.translation.translation_tasks import LATEST, is_translation_benchmark
+from tiltmeter.runs.translation_run import build_translation_request
 from tiltmeter.text_files import expand_home, read_json
+from tiltmeter.translators import validate_system_name
 
 _LONGEST_NAME = 100
+# The protocol of translation systems: the gender of the speaker is detected by rules.
+RULES = "rules"
 # Matches the suffix of a protocol name that selects one variant of the protocol, such as /b.
 _CASE = re.compile(r"/[a-z]$")
 
@@ -63,7 +68,19 @@ class ModelCells:
     @property
     def is_served(self) -> bool:
         """Return whether the model runs on a server, so that its job needs no GPU."""
+        if self.is_translator:
+            return not validate_system_name(self.model.name).is_local
         return find_source(self.model.name) in ("endpoint", "chat server")
+
+    @property
+    def edition(self) -> str:
+        """Return the edition of GEST that a translation system translates."""
+        return str((self.model.translation or {}).get("edition", LATEST))
+
+    @property
+    def is_translator(self) -> bool:
+        """Return whether the model is a translation system."""
+        return self.model.translation is not None
 
     def build_run_settings(self, cell: PlannedCell) -> RunSettings:
         """Return the settings for the run of a cell."""
@@ -76,8 +93,14 @@ class ModelCells:
 
         Raise an error if an option is not valid.
         """
-        options = self.model.build_model_options(get_cache_folder())
-        return build_request([self.model.name], [cell.on], self.build_run_settings(cell), options)
+        if self.model.translation is not None:
+            name, given = self.model.name, self.model.translation
+            validate_system_name(name)
+            options = {key: given[key] for key in ("edition", "beams") if key in given}
+            dtype = self.model.options.get("dtype", "auto")
+            return build_translation_request(name, name, cell.on, limit=cell.limit, dtype=dtype, **options)
+        model_options = self.model.build_model_options(get_cache_folder())
+        return build_request([self.model.name], [cell.on], self.build_run_settings(cell), model_options)
 
     def is_finished(self, cell: PlannedCell) -> bool:
         """Return whether the folder of a cell contains a complete and current run.
@@ -90,7 +113,11 @@ class ModelCells:
             if not all((folder / name).is_file() for name in (MANIFEST, MEASURES, SCORES)):
                 return False
             request = read_json(folder / MANIFEST).get("request")
-            if request != json.loads(json.dumps(self.build_request(cell))):
+            wanted = json.loads(json.dumps(self.build_request(cell)))
+            if self.is_translator:
+                # An open translation system may have another name than the plan; the folder identifies the system.
+                request |= {key: wanted[key] for key in ("translator", "system")}
+            if request != wanted:
                 return False
             return not any(has_changed_since(folder / MANIFEST, path) for path in self.list_local_files(cell))
         except (TiltmeterError, OSError, AttributeError):
@@ -98,7 +125,13 @@ class ModelCells:
 
     def list_local_files(self, cell: PlannedCell) -> list[Path]:
         """Return the local files and folders that a cell's run uses: model, tokenizer and items."""
-        names = [self.model.name, *self.model.name.split("+"), str(self.model.options.get("tokenizer", ""))]
+        after_scheme = self.model.name.partition(":")[2]
+        names = [
+            self.model.name,
+            after_scheme,
+            *self.model.name.split("+"),
+            str(self.model.options.get("tokenizer", "")),
+        ]
         items = parse_spec(cell.on).path
         return [*filter(Path.exists, map(expand_home, filter(None, dict.fromkeys(names)))), *([items] if items else [])]
 
@@ -148,28 +181,22 @@ def make_matrix(plan: Plan, out: Path) -> RunMatrix:
 
     Raise an error for an unknown benchmark, part or option. No model is opened, and nothing is downloaded.
     """
-    cells: dict[str, PlannedCell] = {}
     lacking: dict[str, tuple[str, ...]] = {}
-    for text in plan.benchmarks:
-        specs, missing = _split_by_language(text, plan)
-        if missing:
-            lacking[text] = missing
-        for benchmark, language, on in specs:
-            for protocol in plan.protocols:
-                folder = build_cell_folder(benchmark, language, protocol)
-                cell = cells.setdefault(folder, PlannedCell(on, protocol, plan.limit, folder))
-                if (cell.on, cell.protocol) != (on, protocol):
-                    raise DataError(
-                        f"{plan.path}: the runs on {cell.on} and {on} would have the same folder {folder}; rename one "
-                        "of the files, with letters from a to z and digits."
-                    )
-    if not cells:
-        raise UsageError(
-            f"{plan.path} describes no run: no benchmark has items in {', '.join(plan.languages)}; change `languages`."
-        )
-    models = tuple(
-        ModelCells(model, tuple(cells.values()), expand_home(out) / get_folder_name(model)) for model in plan.models
-    )
+    for_systems = [text for text in plan.benchmarks if is_translation_benchmark(text)]
+    cells = _list_cells(plan, [text for text in plan.benchmarks if text not in for_systems], plan.protocols, lacking)
+    translated = _list_cells(plan, for_systems, (RULES,), lacking)
+    entries = []
+    for model in plan.models:
+        own = translated if model.translation is not None else cells
+        if not own:
+            kind = "translation systems, such as gest-mt:sk" if own is translated else "language models"
+            languages = f" with items in {', '.join(plan.languages)}" if plan.languages else ""
+            raise UsageError(
+                f"{plan.path} describes no run of {model.name}: it has no benchmark for {kind}{languages}; change "
+                "`benchmarks` or `languages`."
+            )
+        entries.append(ModelCells(model, tuple(own.values()), expand_home(out) / get_folder_name(model)))
+    models = tuple(entries)
     _reject_shared_folder(plan, models)
     _reject_unknown_protocols(plan)
     for entry in models:
@@ -179,6 +206,27 @@ def make_matrix(plan: Plan, out: Path) -> RunMatrix:
             except UsageError as error:
                 raise DataError(f"{plan.path}, model {entry.model.name}: {error}") from error
     return RunMatrix(plan, expand_home(out), models, lacking)
+
+
+def _list_cells(
+    plan: Plan, benchmarks: Iterable[str], protocols: Iterable[str], lacking: dict[str, tuple[str, ...]]
+) -> dict[str, PlannedCell]:
+    """Return a mapping from folder to cell (run); add the languages that a benchmark does not have to `lacking`."""
+    cells: dict[str, PlannedCell] = {}
+    for text in benchmarks:
+        specs, missing = _split_by_language(text, plan)
+        if missing:
+            lacking[text] = missing
+        for benchmark, language, on in specs:
+            for protocol in protocols:
+                folder = build_cell_folder(benchmark, language, protocol)
+                cell = cells.setdefault(folder, PlannedCell(on, protocol, plan.limit, folder))
+                if (cell.on, cell.protocol) != (on, protocol):
+                    raise DataError(
+                        f"{plan.path}: the runs on {cell.on} and {on} would have the same folder {folder}; rename one "
+                        "of the files, with letters from a to z and digits."
+                    )
+    return cells
 
 
 def build_cell_folder(benchmark: str, language: str, protocol: str, perturb: str = "") -> str:
@@ -207,8 +255,9 @@ def _format_options(model: PlannedModel) -> list[str]:
     changing = [option for option in list_options(ModelOptions) if option.changes_results]
     flags = [option.flag[2:] for option in changing if option.kind is FLAG and model.options.get(option.name)]
     values = [str(model.options[o.name]) for o in changing if o.kind is not FLAG and o.name in model.options]
+    translation = [f"{key}-{value}" for key, value in (model.translation or {}).items() if key != "yes"]
     chat = [o for o in list_options(ChatOptions) if o.changes_results and o.name in model.chat]
-    return [*flags, *values, *(f"{option.flag[2:]}-{model.chat[option.name]}" for option in chat)]
+    return [*flags, *values, *translation, *(f"{option.flag[2:]}-{model.chat[option.name]}" for option in chat)]
 
 
 def build_safe_name(text: str) -> str:
@@ -242,6 +291,9 @@ def _split_by_language(text: str, plan: Plan) -> tuple[list[tuple[str, str, str]
     """
     try:
         spec = parse_spec(text)
+        if is_translation_benchmark(text):
+            wanted = spec.languages or plan.languages
+            return [(spec.name, language, f"{spec.name}:{language}") for language in wanted], ()
         if spec.path is not None:
             available = tuple(dict.fromkeys(item.language for item in load_file(spec.path)))
         else:
@@ -273,10 +325,11 @@ def _reject_shared_folder(plan: Plan, models: tuple[ModelCells, ...]) -> None:
 def _reject_unknown_protocols(plan: Plan) -> None:
     """Raise a DataError if the plan has a protocol that no benchmark of the plan has."""
     known = {*(OF_CHAT_MODELS if any(is_chat_model(model.name) for model in plan.models) else ())}
-    for form in list_forms(plan.benchmarks):
+    forms = list_forms(text for text in plan.benchmarks if not is_translation_benchmark(text))
+    for form in forms:
         known |= get_benchmark(form).protocols.keys()
     for protocol in plan.protocols:
-        if protocol not in known and _CASE.sub("", protocol) not in known:
+        if forms and protocol not in known and _CASE.sub("", protocol) not in known:
             raise DataError(
                 f"{plan.path}: no benchmark of this plan has the protocol {protocol!r}{suggest_name(protocol, known)}; "
                 f"choose from {', '.join(sorted(known))}."

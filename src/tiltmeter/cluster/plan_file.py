@@ -8,7 +8,7 @@ from typing import Any
 from tiltmeter.datasets.name_suggestions import suggest_name
 from tiltmeter.errors import DataError, UsageError
 from tiltmeter.options import ChatOptions, ModelOptions, list_options
-from tiltmeter.options.option_values import ABOVE_ZERO, COUNT, COUNT_OR_ZERO, NUMBER, TEXT, ValueKind
+from tiltmeter.options.option_values import ABOVE_ZERO, COUNT, COUNT_OR_ZERO, FLAG, NUMBER, TEXT, ValueKind
 from tiltmeter.redaction import redact_model_name
 from tiltmeter.text_files import expand_home, read_toml
 
@@ -24,13 +24,22 @@ _MODEL_KEYS = {
     **{name: option.kind for name, option in {**_OPTIONS, **_CHAT_OPTIONS}.items()},
     **_DESCRIPTIONS,
 }
-_PLAN_KEYS = ("benchmarks", "languages", "protocols", "limit", "models")
+_TRANSLATION = {"beams": COUNT, "edition": TEXT, "yes": FLAG}
+_TRANSLATOR_OPTIONS = {name: option.kind for name, option in _OPTIONS.items() if option.for_translators}
+_TRANSLATOR_KEYS = {
+    **{key: _MODEL[key] for key in ("name", "gpus", "cpus", "memory_gb")},
+    **_TRANSLATOR_OPTIONS,
+    **_TRANSLATION,
+    **_DESCRIPTIONS,
+}
+_PLAN_KEYS = ("benchmarks", "languages", "protocols", "limit", "models", "translators")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedModel:
     """A model of a plan: its name with the revision, its options of `tiltmeter run`, and the resources of its job.
 
+    `translation` has the options of a translation system (`beams`, `edition`, `yes`); it is None for a language model.
     If `gpus` is None, the job gets one GPU if the machine or cluster has GPUs; the job of a model on a server gets no
     GPU.
     """
@@ -38,6 +47,7 @@ class PlannedModel:
     name: str
     options: dict[str, Any] = field(default_factory=dict)
     chat: dict[str, Any] = field(default_factory=dict)
+    translation: dict[str, Any] | None = None
     gpus: int | None = None
     cpus: int = 1
     memory_gb: float | None = None
@@ -76,8 +86,9 @@ def read_plan(path: Path) -> Plan:
     """Read and check a plan file; `make_matrix` checks later whether the benchmarks exist."""
     values = read_toml(expand_home(path))
     _reject_unknown_keys(path, values, _PLAN_KEYS)
-    tables = values.get("models", [])
-    if not isinstance(tables, list) or not tables or not all(isinstance(table, dict) for table in tables):
+    tables, systems = values.get("models", []), values.get("translators", [])
+    is_list = isinstance(tables, list) and isinstance(systems, list)
+    if not is_list or not (tables or systems) or not all(isinstance(table, dict) for table in [*tables, *systems]):
         raise DataError(f'{path} has no models; add a table [[models]], for example with name = "bert-base-cased".')
     limit = values.get("limit")
     if limit is not None:
@@ -85,23 +96,38 @@ def read_plan(path: Path) -> Plan:
     benchmarks = _parse_texts(path, values, "benchmarks")
     if not benchmarks:
         raise DataError(f'{path} has no benchmarks; add them, for example benchmarks = ["stereoset", "starter"].')
-    models = tuple(_parse_model(f"{path}, model {number}", table) for number, table in enumerate(tables, 1))
+    models = [_parse_model(f"{path}, model {number}", table) for number, table in enumerate(tables, 1)]
+    models += [_parse_translator(f"{path}, translator {number}", table) for number, table in enumerate(systems, 1)]
     return Plan(
         Path(path),
         benchmarks,
         _parse_texts(path, values, "languages"),
         _parse_texts(path, values, "protocols") or ("published",),
         limit,
-        models,
+        tuple(models),
     )
 
 
-def _parse_model(where: str, table: Mapping[str, Any]) -> PlannedModel:
-    _reject_unknown_keys(where, table, _MODEL_KEYS)
+def _parse_translator(where: str, table: Mapping[str, Any]) -> PlannedModel:
+    _validate_table(where, table, _TRANSLATOR_KEYS, "nllb:facebook/nllb-200-distilled-600M")
+    return PlannedModel(
+        name=table["name"],
+        options={key: table[key] for key in _TRANSLATOR_OPTIONS if key in table},
+        translation={key: table[key] for key in _TRANSLATION if key in table},
+        **{key: table[key] for key in ("gpus", "cpus", "memory_gb") if key in table},
+    )
+
+
+def _validate_table(where: str, table: Mapping[str, Any], kinds: Mapping[str, ValueKind], example: str) -> None:
+    _reject_unknown_keys(where, table, kinds)
     if "name" not in table:
-        raise DataError(f'{where} has no name; add one, for example name = "bert-base-cased".')
+        raise DataError(f'{where} has no name; add one, for example name = "{example}".')
     for key, value in table.items():
-        _validate_value(f"{where}: {key}", value, _MODEL_KEYS[key])
+        _validate_value(f"{where}: {key}", value, kinds[key])
+
+
+def _parse_model(where: str, table: Mapping[str, Any]) -> PlannedModel:
+    _validate_table(where, table, _MODEL_KEYS, "bert-base-cased")
     for key, option in _OPTIONS.items():
         known = option.choices() if option.choices is not None and key in table else ()
         if known and table[key] not in known:

@@ -1,6 +1,7 @@
 """Download the models and data of a plan in advance, for jobs without network access."""
 
 import json
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +12,9 @@ from tiltmeter.errors import DataError, TiltmeterError
 from tiltmeter.files import create_folder, reject_unwritable_folder, write_text
 from tiltmeter.models.model_opener import use_model
 from tiltmeter.runs.portions import load_portions
+from tiltmeter.runs.translation.translation_tasks import is_translation_benchmark, load_target
 from tiltmeter.text_files import read_json
+from tiltmeter.translators import open_translator
 
 _PREFETCHED = "prefetched.json"
 
@@ -40,11 +43,14 @@ def prefetch_files(matrix: RunMatrix, report: Callable[[str], None]) -> dict[str
     reject_unwritable_folder(matrix.out)
     failed: dict[str, str] = {}
     benchmarks, models = [], []
-    for on in dict.fromkeys(cell.on for entry in matrix.models for cell in entry.cells):
+    editions = {cell.on: entry.edition for entry in matrix.models for cell in entry.cells}
+    for on, edition in editions.items():
         report(on)
         try:
-            for _ in load_portions(on):
-                pass
+            if is_translation_benchmark(on):
+                load_target(on, edition)
+            else:
+                deque(load_portions(on), maxlen=0)
             benchmarks.append(on)
         except (TiltmeterError, OSError) as error:
             failed[on] = str(error)
@@ -54,6 +60,10 @@ def prefetch_files(matrix: RunMatrix, report: Callable[[str], None]) -> dict[str
             continue
         report(name)
         try:
+            if entry.is_translator:
+                open_translator(name, **entry.model.options)
+                models.append(name)
+                continue
             with use_model(name, entry.model.build_model_options(get_cache_folder())):
                 models.append(name)
         except (TiltmeterError, OSError) as error:

@@ -167,16 +167,9 @@ def evaluate_translator(
         else translator
     )
     name = system or opened.name
-    request: dict[str, Any] = {
-        "translator": opened.name,
-        "system": name,
-        "on": [on],
-        "edition": edition,
-        "gender_from": gender_from,
-        "limit": limit,
-        "beams": beams,
-        "dtype": dtype,
-    }
+    request = build_translation_request(
+        opened.name, name, on, edition=edition, gender_from=gender_from, limit=limit, beams=beams, dtype=dtype
+    )
     settings = _check_request(request, margins, family, fixed, out, force=force)
     target = load_target(on, edition or LATEST).limit_items(limit)
     # Detect errors before the first sentence is sent and paid for.
@@ -228,6 +221,30 @@ def evaluate_translator(
         out=out,
         force=force,
     )
+
+
+def build_translation_request(
+    translator: str,
+    system: str,
+    on: str,
+    *,
+    edition: str | None = None,
+    gender_from: str = "rules",
+    limit: int | None = None,
+    beams: int | None = None,
+    dtype: str = "auto",
+) -> dict[str, Any]:
+    """Return the request of a run of a translation system, as its manifest contains it."""
+    return {
+        "translator": translator,
+        "system": system,
+        "on": [on],
+        "edition": edition,
+        "gender_from": gender_from,
+        "limit": limit,
+        "beams": beams,
+        "dtype": dtype,
+    }
 
 
 @dataclass(frozen=True, slots=True)

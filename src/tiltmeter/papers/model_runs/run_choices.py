@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tiltmeter.papers.sources.paper_run import PaperRun
+from tiltmeter.translators import validate_system_name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -12,7 +13,8 @@ class RunChoices:
     """How the models of a paper are loaded and run.
 
     `model_paths`, `head_paths` and `tokenizers` map hub ids of models to local folders (or, for tokenizers, other hub
-    ids). `limit` is the maximum number of items of each part and language, for a trial.
+    ids). For a translation system, `model_paths` has the name of another system. `limit` is the maximum number of items
+    of each part and language, for a trial. `yes` accepts the cost of paid translation services.
     """
 
     model_paths: Mapping[str, str] = field(default_factory=dict)
@@ -22,6 +24,7 @@ class RunChoices:
     devices: tuple[str, ...] = ()
     dtype: str = "auto"
     limit: int | None = None
+    yes: bool = False
 
     def get_model_name(self, run: PaperRun) -> str:
         """Return the name from which the model of a run is opened, with its next-sentence head if the run uses it."""
@@ -34,11 +37,13 @@ class RunChoices:
     def build_options(self, run: PaperRun) -> dict[str, Any]:
         """Return the options of `tiltmeter run` for the model of a run, as a plan file contains them."""
         options: dict[str, Any] = {}
-        if run.model in self.tokenizers:
+        if run.is_translator and not validate_system_name(self.get_model_name(run)).is_local:
+            return options
+        if run.model in self.tokenizers and not run.head:
             options["tokenizer"] = self.tokenizers[run.model]
         if self.device != "auto":
             options["device"] = self.device
-        if self.devices:
+        if self.devices and not run.is_translator:
             options["devices"] = list(self.devices)
         if self.dtype != "auto":
             options["dtype"] = self.dtype

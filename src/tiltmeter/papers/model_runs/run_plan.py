@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tiltmeter.cluster.matrix import MatrixResult
-from tiltmeter.cluster.plan_cells import ModelCells, PlannedCell, RunMatrix, build_cell_folder, get_folder_name
+from tiltmeter.cluster.plan_cells import RULES, ModelCells, PlannedCell, RunMatrix, build_cell_folder, get_folder_name
 from tiltmeter.cluster.plan_file import PlannedModel
 from tiltmeter.datasets import parse_spec
 from tiltmeter.papers.model_runs.run_choices import RunChoices
@@ -77,11 +77,14 @@ def _find_obstacle(run: PaperRun, choices: RunChoices) -> str:
 def _build_model(run: PaperRun, choices: RunChoices) -> PlannedModel:
     devices = [device for device in choices.devices if device != "cpu"]
     gpus = len(devices) if choices.devices else 0 if choices.device == "cpu" else None
-    return PlannedModel(name=choices.get_model_name(run), options=choices.build_options(run), gpus=gpus)
+    translation = {"edition": run.edition, **({"yes": True} if choices.yes else {})} if run.is_translator else None
+    name, options = choices.get_model_name(run), choices.build_options(run)
+    return PlannedModel(name=name, options=options, translation=translation, gpus=gpus)
 
 
 def _build_cell(run: PaperRun, limit: int | None) -> PlannedCell:
     spec = parse_spec(run.on)
     benchmark = spec.name if spec.part is None else f"{spec.name}/{spec.part}"
-    folder = build_cell_folder(benchmark, ",".join(spec.languages), run.protocol, run.perturb)
-    return PlannedCell(run.on, run.protocol, limit, folder, run.perturb or None)
+    protocol = RULES if run.is_translator else run.protocol
+    folder = build_cell_folder(benchmark, ",".join(spec.languages), protocol, run.perturb)
+    return PlannedCell(run.on, protocol, limit, folder, run.perturb or None)

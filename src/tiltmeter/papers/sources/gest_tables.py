@@ -17,14 +17,19 @@ from tiltmeter.papers.sources.recipe_context import RecipeContext
 
 # Each row of Table 3 contains the means over the rows of one of these tables.
 GROUPS = {"MT systems": "8", "English MLMs": "9", "English GLMs": "10", "Slavic MLMs": "11"}
+_NO_JUDGES = (
+    "People must judge new translations: draw a sample with `tiltmeter gender sample`, rate it with `tiltmeter make "
+    "rate`, and print the accuracy with `tiltmeter gender evaluate`."
+)
 _SENTENCES = "data/gest.csv"
-_NO_RUN = "Translation systems are not run again; run without --from-models to use the released translations."
 
 
 def find_source(table: str, cell: CellKey, kind: str, *, from_models: bool) -> NumberSource:
     """Return the source (recipe and key) of the number in a table cell."""
     if table == "1":
         return NumberSource(("sentences", cell["stereotype"]), SENTENCE_COUNTS)
+    if table == "4" and from_models:
+        return NumberSource((), lacking=_NO_JUDGES)
     if table == "4":
         return NumberSource((), lacking="The judgements of translations by native speakers were not released.")
     if table == "5":
@@ -38,13 +43,14 @@ def find_source(table: str, cell: CellKey, kind: str, *, from_models: bool) -> N
     row_recipe = _build_row_recipe(table, name, cell, from_models)
     if table in ("6", "8"):
         key = ("yield", "all", "value") if table == "6" else ("p_i", cell["stereotype"], kind)
-        return NumberSource(key, row_recipe, "" if row_recipe else _NO_RUN)
+        return NumberSource(key, row_recipe)
     return NumberSource(("q_i", cell["stereotype"], kind), row_recipe)
 
 
-def _build_row_recipe(table: str, name: str, cell: CellKey, from_models: bool) -> Recipe | None:
+def _build_row_recipe(table: str, name: str, cell: CellKey, from_models: bool) -> Recipe:
     if table in ("6", "8"):
-        return None if from_models else gest_translations.build_recipe(name, cell["language"])
+        build = gest_translations.build_run_recipe if from_models else gest_translations.build_recipe
+        return build(name, cell["language"])
     if table == "11":
         build_pairs = gest_scores.build_pairs_run if from_models else gest_scores.build_released_pairs
         return build_pairs(name, cell["language"])
@@ -55,8 +61,6 @@ def _build_row_recipe(table: str, name: str, cell: CellKey, from_models: bool) -
 def _find_mean_source(cell: CellKey, from_models: bool) -> NumberSource:
     table = GROUPS[cell["system"]]
     rate = cell["quantity"].replace("p/q", "p" if table == "8" else "q")
-    if table == "8" and from_models:
-        return NumberSource((rate,), lacking=_NO_RUN)
     runs = tuple(run for recipe in _list_row_recipes(table, from_models) for run in recipe.runs)
     return NumberSource((rate,), Recipe(f"all rows of Table {table}", average_rates, (table, from_models), runs))
 
@@ -66,7 +70,7 @@ def _list_row_recipes(table: str, from_models: bool) -> list[Recipe]:
     """Return the recipes of all rows of a table, without duplicates."""
     cells = [number.cell for number in read_printed_numbers(find_paper("gest2024")) if number.table == table]
     recipes = (_build_row_recipe(table, load_names()[table, cell["system"]], cell, from_models) for cell in cells)
-    return list(dict.fromkeys(filter(None, recipes)))
+    return list(dict.fromkeys(recipes))
 
 
 def average_rates(context: RecipeContext, table: str, from_models: bool) -> Numbers:

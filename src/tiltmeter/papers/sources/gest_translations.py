@@ -1,9 +1,22 @@
 """Recipes for GEST's translation systems (Tables 6 and 8), from the released translations."""
 
+from collections.abc import Iterable
+
+from tiltmeter.measures.records import Record
 from tiltmeter.papers.sources.gest_scores import REPOSITORY
+from tiltmeter.papers.sources.paper_run import PaperRun
 from tiltmeter.papers.sources.recipe import Key, NotAvailable, Numbers, Recipe
 from tiltmeter.papers.sources.recipe_context import RecipeContext
 from tiltmeter.runs.translation_run import score_translations
+
+# The names of the translation systems of the paper's folders, as after `--translator`.
+SYSTEMS = {
+    "amazon_translate": "amazon",
+    "deepl": "deepl",
+    "google_translate": "google",
+    "nllb_3b": "nllb:facebook/nllb-200-3.3B",
+}
+_EDITION = "1.0"
 
 
 def get_translation_path(system: str, language: str) -> str:
@@ -27,11 +40,25 @@ def measure_translations(context: RecipeContext, system: str, language: str) -> 
     """
     name = get_translation_path(system, language)
     path = context.fetch_file(REPOSITORY, name)
-    result = score_translations(path, system=system, on=f"gest-mt:{language}", edition="1.0")
+    result = score_translations(path, system=system, on=f"gest-mt:{language}", edition=_EDITION)
     if result.manifest.skipped:
         raise NotAvailable(f"{name} lacks {len(result.manifest.skipped)} of GEST's sentences.")
+    return _collect_numbers(result.records)
+
+
+def build_run_recipe(system: str, language: str) -> Recipe:
+    """Return the recipe for a new run of one translation system into one language."""
+    run = PaperRun(SYSTEMS[system], f"gest-mt:{language}", edition=_EDITION)
+    return Recipe(run.name, _measure_run, (run,), (run,))
+
+
+def _measure_run(context: RecipeContext, run: PaperRun) -> Numbers:
+    return _collect_numbers(context.load_records(run))
+
+
+def _collect_numbers(records: Iterable[Record]) -> Numbers:
     numbers: dict[Key, float] = {}
-    for record in result.records:
+    for record in records:
         group = record.group if record.view == "stereotype" else "all"
         value = round(record.value * record.n) if record.measure == "yield" else record.value
         numbers[record.measure, group, "value"] = float(value)

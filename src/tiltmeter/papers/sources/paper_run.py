@@ -8,8 +8,9 @@ from pathlib import Path
 class PaperRun:
     """One run of a model on a benchmark in one language, such as `stereoset/intersentence:de`.
 
-    `model` is the hub id of the paper's model. If `head` is true, the run uses the next-sentence head that was
-    fine-tuned for the model.
+    `model` is the hub id of the paper's model, or the name of a translation system. If `head` is true, the run uses the
+    next-sentence head that was fine-tuned for the model. `edition` is the edition of GEST that a translation system
+    translates; it is empty for a language model.
     """
 
     model: str
@@ -17,6 +18,12 @@ class PaperRun:
     protocol: str = "published"
     perturb: str = ""
     head: bool = False
+    edition: str = ""
+
+    @property
+    def is_translator(self) -> bool:
+        """Whether the model is a translation system."""
+        return bool(self.edition)
 
     @property
     def name(self) -> str:

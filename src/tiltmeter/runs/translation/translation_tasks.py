@@ -185,6 +185,16 @@ def _find_source(on: str, spec: Spec, edition: str) -> str:
     return source
 
 
+def is_translation_benchmark(on: str) -> bool:
+    """Return whether a specification names a benchmark for translation systems.
+
+    >>> is_translation_benchmark("gest-mt:sk"), is_translation_benchmark("winomt:es"), is_translation_benchmark("gest")
+    (True, True, False)
+    """
+    name = parse_spec(on).name
+    return name.endswith(SUFFIX) or (name in DATASETS and _is_translated_by_name(name))
+
+
 def _is_translated_by_name(name: str) -> bool:
     """Return whether a data set is only for translation systems, so that its name needs no suffix."""
     form = DATASETS[name].form
