@@ -42,3 +42,31 @@ def test_a_damaged_dictionary(add_dictionary: AddDictionary) -> None:
     assert found is not None
     with raises_mentioning(DataError, str(path), "install it again"):
         found.has_word("casa")
+
+
+def test_entries_with_special_characters_data_and_capitals(add_dictionary: AddDictionary) -> None:
+    # The first line of the file is the number of entries; spylls itself is the reference for the rest.
+    path = add_dictionary("gl_ES", r"and\/or 24 McLean/S casa/S casa rúa")
+    text = path.read_text(encoding="utf-8")
+    path.write_text(f"{text}\nmesa/S\tpo:noun\nsilla po:noun\nen vez\n/S\n", encoding="utf-8")
+    spylls = pytest.importorskip("spylls.hunspell")
+    found, reference = find_dictionary("gl"), spylls.Dictionary.from_files(str(path.with_suffix("")))
+    assert found is not None
+    words = [
+        "and/or",
+        "24",
+        "McLean",
+        "MCLEAN",
+        "mclean",
+        "McLeans",
+        "casas",
+        "CASAS",
+        "rúas",
+        "mesas",
+        "silla",
+        "sillas",
+    ]
+    words += ["en vez", "/S", "po:noun", "cas", ""]
+    assert {word: found.has_word(word) for word in words} == {word: bool(reference.lookup(word)) for word in words}
+    assert found.has_word("MCLEAN")
+    assert not found.has_word("sillas")

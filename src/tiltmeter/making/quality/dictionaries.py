@@ -6,12 +6,11 @@ DICPATH can name further folders, as for Hunspell itself.
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
 
 from tiltmeter.errors import DataError
 from tiltmeter.language_codes import get_base_code, is_same_language
@@ -41,12 +40,21 @@ class Dictionary:
         return self.path.stem
 
     @cached_property
-    def _words(self) -> Any:
-        from spylls.hunspell import Dictionary as HunspellDictionary
+    def _lookup(self) -> Callable[[str], bool]:
+        from tiltmeter.making.quality.dictionary_words import open_lookup
 
         try:
-            return HunspellDictionary.from_files(str(self.path.with_suffix("")))
+            return open_lookup(self.path)
         except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
+            raise DataError(
+                f"The dictionary {self.path} cannot be read ({error}); install it again, or remove it."
+            ) from error
+
+    def _look_up(self, word: str) -> bool:
+        lookup = self._lookup
+        try:
+            return lookup(word)
+        except (ValueError, LookupError, TypeError, AttributeError) as error:
             raise DataError(
                 f"The dictionary {self.path} cannot be read ({error}); install it again, or remove it."
             ) from error
@@ -58,7 +66,7 @@ class Dictionary:
     def has_word(self, word: str) -> bool:
         """Return whether the dictionary contains the word in this spelling; capitalised and inflected forms count."""
         if word not in self._known:
-            self._known[word] = bool(self._words.lookup(word))
+            self._known[word] = self._look_up(word)
         return self._known[word]
 
 
