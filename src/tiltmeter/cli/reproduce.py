@@ -15,6 +15,8 @@ from tiltmeter.cli.matrix_engine import (
     TimeLimit,
     check_engine_options,
 )
+from tiltmeter.cli.reproduce_figure import write_number_figure, write_run_figure
+from tiltmeter.cli.run_options import reject_given_options
 from tiltmeter.errors import UsageError
 from tiltmeter.printable_text import create_plain_console
 
@@ -68,6 +70,25 @@ def reproduce(
         typer.Option(
             metavar="N",
             help="Recompute only this table of the paper, such as 2 or 4.1; `text` means the numbers in running text.",
+        ),
+    ] = None,
+    figure: Annotated[
+        str | None,
+        typer.Option(
+            metavar="N",
+            help="Draw this figure of the paper, with the printed numbers and the recomputed ones: of gest2024, `2` to "
+            "`14`, and `5.1` for the order of stereotypes; of steinborn2022, `2` with --runs.",
+        ),
+    ] = None,
+    figures: Annotated[
+        Path, typer.Option(metavar="DIR", help="With --figure: the folder for SVG, PNG and PDF files.")
+    ] = Path("figures"),
+    runs: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="RUN",
+            help="With --figure: draw these runs, or all runs in a folder, instead of the numbers of the paper; repeat "
+            "the option for more.",
         ),
     ] = None,
     model: Annotated[
@@ -155,14 +176,25 @@ def reproduce(
     `tiltmeter reproduce steinborn2022 --from-models --out runs/steinborn --markdown steinborn.md`
 
     `tiltmeter reproduce oeztuerk2023 --table 7 --from-models --head-path t5-base=heads/t5`
+
+    `tiltmeter reproduce gest2024 --figure 2 --figures figures`
     """
     from tiltmeter.files import reject_unwritable_file
+    from tiltmeter.papers.figures.paper_figures import list_figure_numbers
     from tiltmeter.papers.reproduction import recompute_numbers, select_numbers
     from tiltmeter.papers.sources.recipe_context import RecipeContext
 
     if markdown is not None:
         reject_unwritable_file(markdown)
-    numbers = select_numbers(paper, table=table, model=model, language=language)
+    if figure is None:
+        reject_given_options(context, ("figures", "runs"), "for --figure")
+        numbers = select_numbers(paper, table=table, model=model, language=language)
+    else:
+        reject_given_options(context, ("table", "model", "language", "as_json", "markdown"), "not for --figure")
+        if runs:
+            write_run_figure(paper, figure, figures, runs)
+            return
+        numbers = list_figure_numbers(paper, figure)
     model_paths = _parse_pairs("--model-path", model_path)
     recipe_context = RecipeContext(model_paths)
     if from_models:
@@ -188,13 +220,16 @@ def reproduce(
             "time": time,
             "slurm": slurm,
         }
-        runs = run_models(numbers, choices, out, chosen, options, dry_run=dry_run, prefetch=prefetch)
-        if runs is None:
+        finished = run_models(numbers, choices, out, chosen, options, dry_run=dry_run, prefetch=prefetch)
+        if finished is None:
             return
-        recipe_context.runs = runs
+        recipe_context.runs = finished
     else:
         _reject_run_options(context)
     reproduction = recompute_numbers(numbers, recipe_context, from_models=from_models)
+    if figure is not None:
+        write_number_figure(paper, figure, figures, reproduction, recipe_context)
+        return
     _print_reproduction(reproduction, markdown, as_json=as_json)
     if not reproduction.has_only_known_differences:
         raise typer.Exit(1)

@@ -28,7 +28,7 @@ def correlate_with_printed(context: RecipeContext) -> Numbers:
     values = [number for number in read_printed_numbers(find_paper("gest2024")) if number.kind == "value"]
     for (system, *_), row in collect_rates(values, _TABLE).items():
         by_model.setdefault(load_names()[_TABLE, system], []).append(compute_stereotype_rate(row))
-    on_gest, on_winobias = _pair_up(by_model, _read_winobias(context))
+    on_gest, on_winobias = _pair_up(by_model, read_winobias(context))
     return {(CORRELATION,): correlation(on_gest, on_winobias)}
 
 
@@ -46,10 +46,11 @@ def compute_p_value(context: RecipeContext) -> Numbers:
         ]
         for model in models
     }
-    return {(P_VALUE,): float(pearsonr(*_pair_up(by_model, _read_winobias(context))).pvalue)}
+    return {(P_VALUE,): float(pearsonr(*_pair_up(by_model, read_winobias(context))).pvalue)}
 
 
-def _read_winobias(context: RecipeContext) -> dict[str, float]:
+def read_winobias(context: RecipeContext) -> dict[str, float]:
+    """Return g_s on the released WinoBias scores (type 1, test) of each model."""
     path = context.fetch_file(REPOSITORY, _FILE)
     return {
         row["model_name"]: math.exp(float(row["logprob_male_professions"]) - float(row["logprob_female_professions"]))

@@ -1,0 +1,62 @@
+"""The order of stereotypes in translation systems, English models and Slavic models (GEST, sections 4.3.3 and 5.1)."""
+
+from collections.abc import Sequence
+from itertools import combinations
+from statistics import correlation, fmean
+
+import altair as alt
+import pandas as pd
+
+from tiltmeter.forms.gest import MALE, STEREOTYPES
+from tiltmeter.papers.figures.rate_rows import RateRow, group_by_source
+from tiltmeter.reports.figure_style import MEN, WOMEN
+from tiltmeter.reports.figures.figure import Panel
+
+_EXPERIMENTS = {
+    "translation systems": ("8",),
+    "English models": ("9", "10"),
+    "Slavic XLM models": ("11",),
+}
+
+
+def compute_mean_ranks(rows: Sequence[RateRow]) -> dict[str, dict[int, float]]:
+    """Return the mean feminine rank of each stereotype in each experiment; of Slavic models only the XLM models."""
+    ranks = {
+        name: [
+            row.rank_stereotypes() for row in rows if row.table in tables and (row.table != "11" or "xlm" in row.system)
+        ]
+        for name, tables in _EXPERIMENTS.items()
+    }
+    return {
+        name: {number: fmean(row[number] for row in found) for number in STEREOTYPES}
+        for name, found in ranks.items()
+        if found
+    }
+
+
+def draw_agreement(rows: Sequence[RateRow]) -> list[Panel]:
+    """Return a panel for each pair of experiments, with the correlation of the mean ranks in its title."""
+    panels = []
+    for source, group in group_by_source(rows).items():
+        for (first, ours), (second, theirs) in combinations(compute_mean_ranks(group).items(), 2):
+            frame = pd.DataFrame(
+                {
+                    "x": list(ours.values()),
+                    "y": list(theirs.values()),
+                    "name": [f"#{number}" for number in ours],
+                    "side": ["about men" if number in MALE else "about women" for number in ours],
+                }
+            )
+            r = correlation(frame["x"].tolist(), frame["y"].tolist())
+            colour = alt.Scale(domain=["about women", "about men"], range=[WOMEN, MEN])
+            base = alt.Chart(frame).encode(
+                x=alt.X("x:Q", title=f"mean rank, {first}"),
+                y=alt.Y("y:Q", title=f"mean rank, {second}"),
+                color=alt.Color("side:N", scale=colour, legend=alt.Legend(title=None)),
+            )
+            chart = alt.layer(
+                base.mark_point(filled=True, size=60, opacity=1),
+                base.mark_text(style="name", align="left", dx=7).encode(text="name:N"),
+            )
+            panels.append(Panel(f"{source}: r = {r:.2f}", chart.properties(height=300)))
+    return panels

@@ -1,0 +1,92 @@
+"""The rates of GEST's stereotypes as printed in a table and as recomputed, row by row."""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from statistics import fmean
+
+from scipy.stats import rankdata
+
+from tiltmeter.forms.gest import FEMALE, MALE, STEREOTYPES
+from tiltmeter.papers.reproduction import ReproducedNumber
+
+PRINTED, RECOMPUTED = "printed", "recomputed"
+SOURCES = (PRINTED, RECOMPUTED)
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """The masculine rate of one stereotype with the ends of its interval, if they are known."""
+
+    value: float
+    low: float | None = None
+    high: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RateRow:
+    """The rates of one row of a table: of a model with one template, or of a system or model in one language."""
+
+    table: str
+    system: str
+    language: str
+    template: str
+    source: str
+    rates: dict[int, Rate] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """The template or the language of the row."""
+        return f"template {self.template}" if self.template else self.language
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether the row has the rates of all stereotypes."""
+        return set(STEREOTYPES) <= set(self.rates)
+
+    def average(self, side: Iterable[int]) -> float:
+        """Return the mean rate of stereotypes: the arithmetic mean of shares, the geometric mean of ratios."""
+        values = [self.rates[number].value for number in side]
+        return fmean(values) if self.table == "8" else math.exp(fmean(map(math.log, values)))
+
+    @property
+    def stereotype_rate(self) -> float:
+        """f_s, the difference between the two sides, for translation systems; g_s, their ratio, for models."""
+        male, female = self.average(MALE), self.average(FEMALE)
+        return male - female if self.table == "8" else male / female
+
+    def rank_stereotypes(self) -> dict[int, float]:
+        """Return the feminine rank of each stereotype: 1 for the lowest rate; equal rates share the mean rank."""
+        ranks = rankdata([rate.value for rate in self.rates.values()])
+        return {number: float(rank) for number, rank in zip(self.rates, ranks, strict=True)}
+
+
+def build_rate_rows(outcomes: Sequence[ReproducedNumber]) -> list[RateRow]:
+    """Return the printed rows, each followed by its recomputed row if its rates could be recomputed."""
+    rows: dict[tuple[str, ...], RateRow] = {}
+    ends: dict[tuple[str, ...], dict[str, float]] = {}
+    for outcome in outcomes:
+        cell = outcome.printed.cell
+        for source, value in ((PRINTED, float(outcome.printed.text)), (RECOMPUTED, outcome.ours)):
+            if value is not None:
+                row = RateRow(outcome.printed.table, cell["system"], cell["language"], cell["template"], source)
+                place = (row.table, row.system, row.language, row.template, row.source)
+                rows.setdefault(place, row)
+                ends.setdefault((*place, cell["stereotype"]), {})[outcome.printed.kind] = value
+    for (*row_place, stereotype), found in ends.items():
+        if "value" in found:
+            rate = Rate(found["value"], found.get("lower end"), found.get("upper end"))
+            rows[tuple(row_place)].rates[int(stereotype)] = rate
+    return [row for row in rows.values() if row.rates]
+
+
+def select_complete_rows(rows: Iterable[RateRow]) -> list[RateRow]:
+    """Return the rows with the rates of all stereotypes."""
+    return [row for row in rows if row.is_complete]
+
+
+def group_by_source(rows: Iterable[RateRow]) -> Mapping[str, list[RateRow]]:
+    """Return the rows of each source, printed first; sources without rows are left out."""
+    listed = list(rows)
+    groups = {source: [row for row in listed if row.source == source] for source in SOURCES}
+    return {source: group for source, group in groups.items() if group}
