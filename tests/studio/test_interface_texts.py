@@ -9,15 +9,21 @@ from pathlib import Path
 
 import pytest
 
+import tiltmeter.making
 import tiltmeter.studio
 from tests.studio.client import studio_on
 from tests.studio.reviewing import P, decide, following, people, small_project
-from tests.support.messages import raises_mentioning
+from tests.support.messages import assert_mentions, raises_mentioning
+from tiltmeter.datasets.validation_findings import list_error_codes, list_warning_codes
 from tiltmeter.errors import DataError
 from tiltmeter.making.project_settings import read_settings, write_settings
+from tiltmeter.making.quality.second_opinions import BACK_TRANSLATION, SECOND_OPINION
+from tiltmeter.making.repair.rule_precision import load_precision
+from tiltmeter.making.translation_step import MISSING, NOT_RESTORED, RESTORED
 from tiltmeter.studio.interface_texts import find_text_problems, list_values, load_texts, read_texts
 
 STUDIO = Path(tiltmeter.studio.__file__).parent
+MAKING = Path(tiltmeter.making.__file__).parent
 TEMPLATES = sorted((STUDIO / "templates").glob("review*.jinja"))
 ENGLISH = read_texts((STUDIO / "texts" / "en.toml").read_text(encoding="utf-8"), "en.toml")
 # Attributes whose values are shown or read out.
@@ -75,7 +81,7 @@ def list_used_keys() -> Iterator[str]:
 
 
 # Keys that are built from data, such as the state of an item.
-_BUILT = re.compile(r"(verdicts|states|names|agreement\.(alpha|kappa)|scripts|project)\b.*")
+_BUILT = re.compile(r"(verdicts|states|names|findings|agreement\.(alpha|kappa)|scripts|project)\b.*")
 
 
 def test_every_text_is_used_and_every_used_text_exists() -> None:
@@ -85,6 +91,22 @@ def test_every_text_is_used_and_every_used_text_exists() -> None:
     assert used - ENGLISH.keys() == set(beginnings)
     unused = {key for key in ENGLISH if key not in used and not _BUILT.match(key)}
     assert {key for key in unused if not key.startswith(beginnings)} == set()
+
+
+def list_rules() -> Iterator[str]:
+    """Return the names of findings in the code of the package, and the codes of validation findings."""
+    yield from (*list_error_codes(), *list_warning_codes(), RESTORED, NOT_RESTORED, MISSING)
+    yield from (SECOND_OPINION, BACK_TRANSLATION, *load_precision("fr"))
+    for path in MAKING.rglob("*.py"):
+        text = path.read_text(encoding="utf-8")
+        yield from re.findall(r'^(?:\w*RULE|PROPOSED|UNTRANSLATED) = "([a-z-]+)"$', text, re.MULTILINE)
+        yield from re.findall(r'RepairFinding\([^"()]*(?:\([^()]*\))?[^"()]*"([a-z]+(?:-[a-z]+)+)", "', text)
+        yield from re.findall(r'yield [\w"]+, "([a-z]+(?:-[a-z]+)+)", f?"', text)
+
+
+def test_findings_can_be_translated() -> None:
+    names = {key.removeprefix("findings.") for key in ENGLISH if key.startswith("findings.")}
+    assert set(list_rules()) - {"names"} - names == set()
 
 
 def test_a_value_in_braces_is_a_name() -> None:
@@ -106,11 +128,13 @@ def add_language(folder: Path, content: str, code: str = "gl") -> None:
 
 def test_a_project_adds_a_language(workspace: Path) -> None:
     content = '[item]\nkeep = "Manter"\nstored = "Gardado: {verdict}. {title}"\nedit = "<b>Editar</b>"\n'
-    add_language(workspace / "project", content + '[names]\ncontext = "contexto"\n')
+    add_language(workspace / "project", content + '[names]\ncontext = "contexto"\n[findings]\nblank-restored = "oco"\n')
     with people(studio_on(workspace), "Ana") as (ana,):
         page = following(ana)
         assert "Manter <kbd>Enter</kbd>" in page
         assert "<h3>contexto</h3>" in page
+        assert "<code>oco</code>" in page
+        assert_mentions(ana.get(f"/review/items?{P}").text, "<code>oco</code>", ">oco (3)<")
         # A text is never markup; a missing one is English.
         assert "&lt;b&gt;Editar" in page
         assert "Drop <kbd>d</kbd>" in page
