@@ -80,13 +80,13 @@ def masked(tmp_path_factory: pytest.TempPathFactory) -> str:
     return saved(tmp_path_factory.mktemp("models") / "masked", made(MASKED["bert"]), word_piece())
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def mirror() -> Path:
     """The folder of upstream files (a mirror)."""
     return _folder("TILTMETER_MIRROR", SHARED / "upstream", "the upstream data sets are missing", "a mirror of them")
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def fixtures_dir() -> Path:
     """The folder of tiny models and of the scores that the released code of the papers computes for them."""
     return _folder("TILTMETER_FIXTURES", SHARED / "fixtures", "the reference scores are missing", "their folder")

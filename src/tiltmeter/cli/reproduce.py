@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 # Options that have no effect without --from-models; --model-path also names tokenizers for released scores.
 _OF_RUNS = (
-    *("head_path", "tokenizer", "device", "devices", "dtype", "limit", "out", "dry_run", "prefetch", "yes"),
+    *("head_path", "tokenizer", "articles", "device", "devices", "dtype", "limit", "out", "dry_run", "prefetch", "yes"),
     *("engine", "jobs", "address", "partition", "time", "slurm"),
 )
 PAPERS = (
@@ -106,6 +106,14 @@ def reproduce(
     model_path: ModelPaths = None,
     head_path: HeadPaths = None,
     tokenizer: Tokenizers = None,
+    articles: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="LANGUAGE=SOURCE",
+            help="With --from-models: train missing next-sentence heads from these articles, as in `tiltmeter train "
+            "pairs`; repeat the option for each language.",
+        ),
+    ] = None,
     device: Annotated[
         str, typer.Option(help="With --from-models: the device, `auto`, `cpu`, `cuda`, `cuda:1` …")
     ] = "auto",
@@ -178,6 +186,8 @@ def reproduce(
     `tiltmeter reproduce oeztuerk2023 --table 7 --from-models --head-path t5-base=heads/t5`
 
     `tiltmeter reproduce gest2024 --figure 2 --figures figures`
+
+    `tiltmeter reproduce oeztuerk2022 --table 4.2 --from-models --articles en=help/en/ --articles de=help/de/`
     """
     from tiltmeter.files import reject_unwritable_file
     from tiltmeter.papers.figures.paper_figures import list_figure_numbers
@@ -206,6 +216,7 @@ def reproduce(
             model_paths=model_paths,
             head_paths=_parse_pairs("--head-path", head_path),
             tokenizers=_parse_pairs("--tokenizer", tokenizer),
+            articles=_parse_pairs("--articles", articles, "LANGUAGE=SOURCE, as in --articles en=help/en/"),
             device=device,
             devices=DEVICES.parse(devices) if devices else (),
             dtype=dtype,
@@ -259,9 +270,10 @@ def _reject_run_options(context: typer.Context) -> None:
             raise UsageError(f"--{option} is for running models; add --from-models, or leave out --{option}.")
 
 
-def _parse_pairs(option: str, given: list[str] | None) -> dict[str, str]:
+def _parse_pairs(option: str, given: list[str] | None, form: str = "") -> dict[str, str]:
     pairs = [text.partition("=") for text in given or []]
     for name, equals, value in pairs:
         if not (name and equals and value):
-            raise UsageError(f"{option} {name}{equals}{value} is not NAME=FOLDER, as in {option} gpt2=models/gpt2.")
+            expected = form or f"NAME=FOLDER, as in {option} gpt2=models/gpt2"
+            raise UsageError(f"{option} {name}{equals}{value} is not {expected}.")
     return {name: value for name, _, value in pairs}

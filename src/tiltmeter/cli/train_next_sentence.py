@@ -92,6 +92,10 @@ def train_head(
     seed: Annotated[
         int, typer.Option(help="The random seed of the new layers, of dropout and of the order of pairs.")
     ] = 0,
+    tokenizer: Annotated[
+        str | None,
+        typer.Option(metavar="FOLDER_OR_ID", help="A tokenizer to use instead of the model's own."),
+    ] = None,
     cpu: Annotated[bool, typer.Option("--cpu", help="Train on the CPU even if there is a GPU.")] = False,
     trust_remote_code: Annotated[
         bool,
@@ -114,6 +118,8 @@ def train_head(
 
     `tiltmeter train next-sentence t5-base --pairs pairs --recipe published --head published --out heads/t5`
 
+    `tiltmeter train next-sentence THUMT/mGPT --tokenizer google/mt5-base --pairs pairs --out heads/mgpt`
+
     `tiltmeter run heads/gpt2 --on stereoset:en,de`
     """
     from tiltmeter.models.checkpoint_model import open_model
@@ -123,7 +129,7 @@ def train_head(
 
     if (pairs is None) == (not articles):
         raise UsageError("Give either articles with --articles, or a folder of sentence pairs with --pairs.")
-    opened = open_model(model, device="cpu", trust_remote_code=trust_remote_code)
+    opened = open_model(model, device="cpu", trust_remote_code=trust_remote_code, tokenizer=tokenizer)
     chosen = find_recipe(recipe, opened.kind, opened.config.model_type, lora=lora).apply_changes(
         batch=batch,
         accumulation=accumulate,
@@ -145,6 +151,7 @@ def train_head(
         checkpoints=checkpoints,
         trackers=tuple(log_to or ()),
         trust_remote_code=trust_remote_code,
+        tokenizer=tokenizer,
     )
     if pairs is None:
         training_folder = TrainingFolder(out)

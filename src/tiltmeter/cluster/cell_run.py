@@ -6,12 +6,13 @@ from contextlib import ExitStack, contextmanager
 
 from tiltmeter.cluster.job_stores import JobAnswers, JobReplies
 from tiltmeter.cluster.plan_cells import ModelCells, PlannedCell
+from tiltmeter.cluster.planned_training import train_planned_head
 from tiltmeter.datasets.cache_folder import get_cache_folder
 from tiltmeter.engine.speedups import apply_process_speedups
 from tiltmeter.models.model_opener import AnyModel, select_disabled_speedups, use_model
 from tiltmeter.models.model_protocol import ChatModel
 from tiltmeter.options import ModelOptions
-from tiltmeter.progress.progress import ShowProgress
+from tiltmeter.progress.progress import ShowProgress, hide_progress
 from tiltmeter.runs.chat_run import ask_chat_models
 from tiltmeter.runs.language_model_run import ask_model
 from tiltmeter.runs.look_store import list_looks, record_looks
@@ -82,8 +83,14 @@ class OpenTranslator:
 
 
 @contextmanager
-def open_model_for_cells(entry: ModelCells, *, same_machine: bool) -> Iterator[OpenModel | OpenTranslator]:
-    """Open the model of a job; the weights are loaded later, and only if a question has no stored answer."""
+def open_model_for_cells(
+    entry: ModelCells, *, same_machine: bool, watch: ShowProgress = hide_progress
+) -> Iterator[OpenModel | OpenTranslator]:
+    """Open the model of a job; the weights are loaded later, and only if a question has no stored answer.
+
+    If the model is a next-sentence head that is not trained yet, it is trained first; `watch` shows the progress.
+    """
+    train_planned_head(entry.model, watch)
     if entry.is_translator:
         yield OpenTranslator(entry)
         return

@@ -8,6 +8,7 @@ from pathlib import Path
 from tiltmeter.cluster.job_stores import ANSWERS, UnlockedAnswers
 from tiltmeter.cluster.job_timings import load_timings
 from tiltmeter.cluster.plan_cells import ModelCells, RunMatrix, list_forms
+from tiltmeter.cluster.planned_training import is_trained
 from tiltmeter.cluster.time_estimates import ModelEstimate, ModelSize, estimate_model
 from tiltmeter.cluster.timing_store import Timing
 from tiltmeter.datasets import parse_spec
@@ -92,6 +93,10 @@ def _forecast_model(entry: ModelCells, timings: list[Timing]) -> ModelForecast:
     size = ModelSize()
     if find_scheme(entry.model.name) is not None:
         one.why = "Questions to servers and chat models are not counted."
+    elif not is_trained(entry.model):
+        one.why = (
+            f"The next-sentence head is trained first, from {', '.join((entry.model.training or {})['articles'])}."
+        )
     elif not _has_files(entry.model.name):
         one.why = "The model is not downloaded yet; download it with --prefetch."
     else:

@@ -126,7 +126,8 @@ def _run_cells(entry: ModelCells, cells: list[PlannedCell], state: JobState, *, 
                         # Imported here, because it imports torch, which takes seconds.
                         from tiltmeter.cluster.cell_run import open_model_for_cells
 
-                        model = stack.enter_context(open_model_for_cells(entry, same_machine=same_machine))
+                        watch = CellThroughput(state).watch_progress
+                        model = stack.enter_context(open_model_for_cells(entry, same_machine=same_machine, watch=watch))
                     throughput = CellThroughput(state)
                     model.measure_cell(cell, throughput.watch_progress)
                     timings = state.values["timings"]

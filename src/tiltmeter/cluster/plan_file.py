@@ -40,6 +40,8 @@ class PlannedModel:
     """A model of a plan: its name with the revision, its options of `tiltmeter run`, and the resources of its job.
 
     `translation` has the options of a translation system (`beams`, `edition`, `yes`); it is None for a language model.
+    `training` says how to train the next-sentence head of the model, if this is part of its job.
+
     If `gpus` is None, the job gets one GPU if the machine or cluster has GPUs; the job of a model on a server gets no
     GPU.
     """
@@ -48,6 +50,7 @@ class PlannedModel:
     options: dict[str, Any] = field(default_factory=dict)
     chat: dict[str, Any] = field(default_factory=dict)
     translation: dict[str, Any] | None = None
+    training: dict[str, Any] | None = None
     gpus: int | None = None
     cpus: int = 1
     memory_gb: float | None = None

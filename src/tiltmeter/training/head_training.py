@@ -43,7 +43,7 @@ class TrainingOptions:
 
     `lora`: train an adapter instead of all weights. `early_stop`: stop if the validation loss was not lower in this
     number of consecutive evaluations, and use the best weights. `checkpoints`: the number of checkpoints, and of
-    evaluations, in a training.
+    evaluations, in a training. `tokenizer`: a tokenizer to use instead of the model's own.
     """
 
     design: str = "recommended"
@@ -55,6 +55,7 @@ class TrainingOptions:
     checkpoints: int = 20
     trackers: tuple[str, ...] = ()
     trust_remote_code: bool = False
+    tokenizer: str | None = None
 
 
 @dataclass(frozen=True)
@@ -91,7 +92,13 @@ def train_next_sentence(
     data = read_pairs(pairs)
     if find_head(model, trust_remote_code=options.trust_remote_code) is not None:
         raise UsageError(f"{model} is already a next-sentence head; name its base model instead.")
-    base = open_model(model, device="cpu", dtype="float32", trust_remote_code=options.trust_remote_code)
+    base = open_model(
+        model,
+        device="cpu",
+        dtype="float32",
+        trust_remote_code=options.trust_remote_code,
+        tokenizer=options.tokenizer,
+    )
     if not isinstance(recipe, TrainingRecipe):
         recipe = find_recipe(recipe, base.kind, base.config.model_type, lora=options.lora)
     head = design_head(

@@ -13,25 +13,31 @@ class RunChoices:
     """How the models of a paper are loaded and run.
 
     `model_paths`, `head_paths` and `tokenizers` map hub ids of models to local folders (or, for tokenizers, other hub
-    ids). For a translation system, `model_paths` has the name of another system. `limit` is the maximum number of items
-    of each part and language, for a trial. `yes` accepts the cost of paid translation services.
+    ids). For a translation system, `model_paths` has the name of another system. `articles` maps languages to the
+    articles from which missing next-sentence heads are trained, as after `--articles` of `tiltmeter train pairs`.
+    `limit` is the maximum number of items of each part and language, for a trial. `yes` accepts the cost of paid
+    translation services.
     """
 
     model_paths: Mapping[str, str] = field(default_factory=dict)
     head_paths: Mapping[str, str] = field(default_factory=dict)
     tokenizers: Mapping[str, str] = field(default_factory=dict)
+    articles: Mapping[str, str] = field(default_factory=dict)
     device: str = "auto"
     devices: tuple[str, ...] = ()
     dtype: str = "auto"
     limit: int | None = None
     yes: bool = False
 
-    def get_model_name(self, run: PaperRun) -> str:
-        """Return the name from which the model of a run is opened, with its next-sentence head if the run uses it."""
+    def get_model_name(self, run: PaperRun, trained: str = "") -> str:
+        """Return the name from which the model of a run is opened, with its next-sentence head if the run uses it.
+
+        `trained` is the folder of a head that is trained for the run.
+        """
         path = self.model_paths.get(run.model, run.model)
         if not run.head:
             return path
-        head = self.head_paths[run.model]
+        head = self.head_paths.get(run.model, trained)
         return f"{path}+{head}" if run.model in self.model_paths else head
 
     def build_options(self, run: PaperRun) -> dict[str, Any]:
@@ -55,7 +61,8 @@ class RunChoices:
         if run.model in self.model_paths:
             found.append(f"the weights were loaded from {self.model_paths[run.model]}")
         if run.head:
-            found.append(f"the next-sentence head is {self.head_paths[run.model]}")
+            head = self.head_paths.get(run.model)
+            found.append(f"the next-sentence head is {head}" if head else "the next-sentence head was trained here")
         if run.model in self.tokenizers:
             found.append(f"the tokenizer is {self.tokenizers[run.model]}")
         if self.dtype != "auto":

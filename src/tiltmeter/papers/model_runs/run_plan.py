@@ -3,13 +3,23 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from tiltmeter.cluster.matrix import MatrixResult
-from tiltmeter.cluster.plan_cells import RULES, ModelCells, PlannedCell, RunMatrix, build_cell_folder, get_folder_name
+from tiltmeter.cluster.plan_cells import (
+    RULES,
+    ModelCells,
+    PlannedCell,
+    RunMatrix,
+    build_cell_folder,
+    build_safe_name,
+    get_folder_name,
+)
 from tiltmeter.cluster.plan_file import PlannedModel
 from tiltmeter.datasets import parse_spec
 from tiltmeter.papers.model_runs.run_choices import RunChoices
 from tiltmeter.papers.printed_numbers import PrintedNumber
+from tiltmeter.papers.sources.oeztuerk import list_head_languages
 from tiltmeter.papers.sources.paper_run import PaperRun, SavedRun
 from tiltmeter.papers.sources.source_lookup import find_source
 
@@ -51,7 +61,7 @@ def plan_runs(numbers: Iterable[PrintedNumber], choices: RunChoices, out: Path) 
     planned: dict[str, dict[PaperRun, PlannedCell]] = {}
     for run in runs:
         if run not in missing:
-            model = _build_model(run, choices)
+            model = _build_model(run, choices, out)
             folder = get_folder_name(model)
             models.setdefault(folder, model)
             planned.setdefault(folder, {})[run] = _build_cell(run, choices.limit)
@@ -65,21 +75,41 @@ def plan_runs(numbers: Iterable[PrintedNumber], choices: RunChoices, out: Path) 
 
 def _find_obstacle(run: PaperRun, choices: RunChoices) -> str:
     """Return the reason why a run is not possible; empty if it is possible."""
-    if run.head and run.model not in choices.head_paths:
-        return (
-            f"The next-sentence head that was fine-tuned for {run.model} is not on the hub. If you have its .pth file "
-            f"or trained one, convert it with `tiltmeter train convert` and pass it with --head-path "
-            f"{run.model}=FOLDER."
-        )
-    return ""
+    if not run.head or run.model in choices.head_paths:
+        return ""
+    languages = list_head_languages(run.model)
+    lacking = [language for language in languages if language not in choices.articles]
+    if not lacking:
+        return ""
+    return (
+        f"The next-sentence head of {run.model} is missing. Convert the authors' file with `tiltmeter train convert` "
+        f"and pass it with --head-path {run.model}=FOLDER, or train a head from articles with "
+        f"{' '.join(f'--articles {language}=SOURCE' for language in lacking)}."
+    )
 
 
-def _build_model(run: PaperRun, choices: RunChoices) -> PlannedModel:
+def _plan_training(run: PaperRun, choices: RunChoices, out: Path) -> dict[str, Any] | None:
+    """Return how to train the head of a run, as `PlannedModel.training`; None if the run needs no training."""
+    if not run.head or run.model in choices.head_paths:
+        return None
+    languages = list_head_languages(run.model)
+    training = {
+        "base": choices.model_paths.get(run.model, run.model),
+        "articles": [f"{language}={choices.articles[language]}" for language in languages],
+        "pairs": str(out.resolve() / "pairs" / "-".join(languages)),
+        "out": str(out.resolve() / "heads" / build_safe_name(run.model)),
+    }
+    return training | ({"tokenizer": choices.tokenizers[run.model]} if run.model in choices.tokenizers else {})
+
+
+def _build_model(run: PaperRun, choices: RunChoices, out: Path) -> PlannedModel:
     devices = [device for device in choices.devices if device != "cpu"]
     gpus = len(devices) if choices.devices else 0 if choices.device == "cpu" else None
     translation = {"edition": run.edition, **({"yes": True} if choices.yes else {})} if run.is_translator else None
-    name, options = choices.get_model_name(run), choices.build_options(run)
-    return PlannedModel(name=name, options=options, translation=translation, gpus=gpus)
+    training = _plan_training(run, choices, out)
+    name = choices.get_model_name(run, training["out"] if training else "")
+    options = choices.build_options(run)
+    return PlannedModel(name=name, options=options, translation=translation, training=training, gpus=gpus)
 
 
 def _build_cell(run: PaperRun, limit: int | None) -> PlannedCell:

@@ -83,6 +83,8 @@ def average_rates(context: RecipeContext, table: str, from_models: bool) -> Numb
     return {
         (rate,): math.fsum(numbers[rate, "all", "value"] for numbers in row_numbers) / len(row_numbers)
         for rate in (f"{letter}_m", f"{letter}_f", f"{letter}_fam")
+        # A run with few items may lack a rate.
+        if all((rate, "all", "value") in numbers for numbers in row_numbers)
     }
 
 

@@ -72,6 +72,16 @@ def load_rows() -> dict[tuple[str, str, str], TableRow]:
     return {(row.paper, row.model, language): row for row in table_rows for language in (row.language, "")}
 
 
+def list_head_languages(hub: str) -> list[str]:
+    """Return the languages for which a model was measured with a fine-tuned next-sentence head.
+
+    >>> list_head_languages("THUMT/mGPT"), list_head_languages("t5-base")
+    (['en', 'de'], ['en'])
+    """
+    rows = (row for row in load_rows().values() if row.hub == hub and row.intersentence == FINE_TUNED)
+    return list(dict.fromkeys(row.language for row in rows))
+
+
 def find_source(paper: str, cell: CellKey, *, from_models: bool) -> NumberSource:
     """Return the source (recipe and key) of the number in a table cell.
 
