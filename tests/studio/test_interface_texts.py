@@ -19,7 +19,7 @@ from tiltmeter.errors import DataError
 from tiltmeter.making.project_settings import read_settings, write_settings
 from tiltmeter.making.quality.second_opinions import BACK_TRANSLATION, SECOND_OPINION
 from tiltmeter.making.repair.rule_precision import load_precision
-from tiltmeter.making.translation_step import MISSING, NOT_RESTORED, RESTORED
+from tiltmeter.making.translation_results import MISSING, NOT_RESTORED, RESTORED
 from tiltmeter.studio.interface_texts import find_text_problems, list_values, load_texts, read_texts
 
 STUDIO = Path(tiltmeter.studio.__file__).parent
