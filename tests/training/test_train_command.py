@@ -69,9 +69,31 @@ def test_pairs_of_other_articles_are_not_reused(
     assert_mentions(capsys.readouterr().err, str(out / "pairs"), "--articles", "--seed")
     assert command(monkeypatch, *words, "--articles", old, "--seed", "1") == 2
     assert_mentions(capsys.readouterr().err, str(out / "pairs"), "--articles", "--seed")
+    assert command(monkeypatch, *words, "--articles", old, "--limit", "9") == 2
+    assert_mentions(capsys.readouterr().err, str(out / "pairs"), "--limit")
     assert command(monkeypatch, *words, "--articles", new, "--force") == 0
     (source,) = json.loads((out / "training.json").read_text())["data"]["sources"]
     assert source["name"] == str(tmp_path / "new")
+
+
+def test_another_optimizer_schedule_and_number_of_articles(
+    base: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "head"
+    words = ("train", "next-sentence", base, "--articles", write_articles(tmp_path / "en", 1), "--out", str(out))
+    chosen = ("--limit", "18", "--optimizer", "adafactor", "--schedule", "constant", "--core-rate", "0.002")
+    assert command(monkeypatch, *words, *chosen, "--passes", "1", "--cpu") == 0
+    record = json.loads((out / "training.json").read_text())
+    assert (record["recipe"]["optimizer"], record["recipe"]["schedule"]) == ("adafactor", "constant")
+    assert record["data"]["settings"]["limit"] == 18
+    assert {entry["learning_rate"] for entry in record["log"] if "learning_rate" in entry} == {0.002}
+    assert record["compute"]["hours"] > 0
+    capsys.readouterr()
+    assert command(monkeypatch, "energy", str(out), "--watts", "50", "--json") == 0
+    (use,) = json.loads(capsys.readouterr().out)["uses"]
+    assert use["energy_wh"] == pytest.approx(50 * record["compute"]["hours"])
+    assert command(monkeypatch, *words, "--optimizer", "sgd") == 2
+    assert_mentions(capsys.readouterr().err, "--optimizer sgd", "adafactor")
 
 
 def test_no_pairs_are_created_in_an_unusable_folder(

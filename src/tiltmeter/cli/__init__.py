@@ -20,6 +20,8 @@ _COMMANDS = {
     "matrix": ("matrix", "matrix"),
     "sensitivity": ("sensitivity", "sensitivity"),
     "items": ("items", "items"),
+    "plan": ("plan", "plan"),
+    "energy": ("energy", "energy"),
     **{name: (name, name) for name in ("board", "export", "reproduce", "studio", "protocols")},
     "gender": ("gender_group", "app"),
     **{name: (name, "app") for name in ("data", "gest", "make", "reference", "train")},

@@ -41,6 +41,9 @@ def train_head(
             "the option for more.",
         ),
     ] = None,
+    limit: Annotated[
+        int | None, typer.Option(min=1, help="With --articles: use at most this many articles of each source.")
+    ] = None,
     pairs: Annotated[
         Path | None,
         typer.Option(metavar="FOLDER", help="The folder of sentence pairs that `tiltmeter train pairs` wrote."),
@@ -61,6 +64,16 @@ def train_head(
     ] = None,
     head_rate: Annotated[
         float | None, typer.Option(help="The maximum learning rate of the new layers of the head.")
+    ] = None,
+    optimizer: Annotated[
+        str | None, typer.Option(help="The optimizer: `adamw`, or `adafactor`, which needs less memory.")
+    ] = None,
+    schedule: Annotated[
+        str | None,
+        typer.Option(
+            help="The learning rate over the training: `cosine`, `cosine_with_restarts`, `constant` or "
+            "`constant_with_warmup`."
+        ),
     ] = None,
     warm_up: Annotated[
         float | None, typer.Option(help="The share of updates with an increasing learning rate (warm-up), such as 0.1.")
@@ -129,12 +142,16 @@ def train_head(
 
     if (pairs is None) == (not articles):
         raise UsageError("Give either articles with --articles, or a folder of sentence pairs with --pairs.")
+    if limit is not None and not articles:
+        raise UsageError("--limit needs --articles; give it to `tiltmeter train pairs` when the pairs are made.")
     opened = open_model(model, device="cpu", trust_remote_code=trust_remote_code, tokenizer=tokenizer)
     chosen = find_recipe(recipe, opened.kind, opened.config.model_type, lora=lora).apply_changes(
         batch=batch,
         accumulation=accumulate,
         core_rate=core_rate,
         head_rate=head_rate,
+        optimizer=optimizer,
+        schedule=schedule,
         warm_up=warm_up,
         clip=clip,
         max_length=max_length,
@@ -158,7 +175,7 @@ def train_head(
         processes = join_training_processes(cpu=cpu)
         if processes.is_main_process:
             training_folder.reject_unusable_folder(model, force=force)
-            _prepare_pairs(articles or [], training_folder.own_pairs, seed=seed, force=force)
+            _prepare_pairs(articles or [], training_folder.own_pairs, seed=seed, limit=limit, force=force)
         processes.wait_for_everyone()
         pairs = training_folder.own_pairs
     trained = train_next_sentence(
@@ -233,10 +250,10 @@ def convert_head(
     print_note(f"Head saved in {out}; measure it with: tiltmeter run {out} --on stereoset/intersentence")
 
 
-def _prepare_pairs(articles: list[str], folder: Path, *, seed: int, force: bool) -> None:
+def _prepare_pairs(articles: list[str], folder: Path, *, seed: int, limit: int | None, force: bool) -> None:
     """Create the sentence pairs for a training, unless they exist; with `force`, replace existing pairs.
 
-    Raise an error if existing pairs come from other articles or another seed.
+    Raise an error if existing pairs come from other articles, or have another seed or limit.
     """
     from tiltmeter.training.article_sources import open_sources
     from tiltmeter.training.pairs_files import read_pairs
@@ -244,17 +261,18 @@ def _prepare_pairs(articles: list[str], folder: Path, *, seed: int, force: bool)
     if force:
         shutil.rmtree(folder, ignore_errors=True)
     if not folder.is_dir():
-        write_pairs(articles, folder, seed=seed)
+        write_pairs(articles, folder, seed=seed, limit=limit)
         return
     summary = read_pairs(folder).summary
     existing = [(source["name"], source["language"]) for source in summary["sources"]]
     if (
         existing != [(source.name, source.language) for source in open_sources(articles)]
         or summary["settings"]["seed"] != seed
+        or summary["settings"].get("limit") != limit
     ):
         raise UsageError(
-            f"{folder} contains pairs of other articles or another seed; give the same --articles and --seed to "
-            "continue, or replace the pairs with --force."
+            f"{folder} contains pairs of other articles, or of another seed or limit; give the same --articles, --seed "
+            "and --limit to continue, or replace the pairs with --force."
         )
 
 

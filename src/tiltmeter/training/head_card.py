@@ -26,6 +26,7 @@ _RECIPE = (
     ("accumulation", "batches per update and device"),
     ("core_rate", "learning rate of the model"),
     ("head_rate", "learning rate of the head"),
+    ("optimizer", "optimizer"),
     ("schedule", "schedule"),
     ("warm_up", "share of warm-up updates"),
     ("clip", "maximum norm of the gradient"),

@@ -16,6 +16,7 @@ from transformers import EarlyStoppingCallback, TrainingArguments, set_seed
 
 from tiltmeter.errors import ModelError, UsageError
 from tiltmeter.models.checkpoint_model import CheckpointModel, open_model
+from tiltmeter.models.hardware_usage import HardwareUsage
 from tiltmeter.models.head_config import HeadConfig
 from tiltmeter.models.next_sentence_model import build_head_module, find_head, load_core
 from tiltmeter.models.transformers_logging import silence_transformers
@@ -133,9 +134,14 @@ def train_next_sentence(
         tokens = tokenise_training(data, folder, base, head, recipe, options.seed, watch)
         state.wait_for_everyone()
         with watch("training") as report:
-            module, log, updates, seconds = _train_module(
-                base, head, tokens, folder, recipe, options, precision, cpu, report
-            )
+            # The energy of other processes, and of the time before an interruption, is not known.
+            is_complete = state.num_processes == 1 and find_last_checkpoint(folder.checkpoints) is None
+            usage, devices = HardwareUsage(joules=0.0 if is_complete else None), [state.device] * state.num_processes
+            with usage.measure_usage(devices):
+                module, log, updates, seconds = _train_module(
+                    base, head, tokens, folder, recipe, options, precision, cpu, report
+                )
+            usage.seconds = seconds
         with watch("held-out pairs") as report:
             accuracies = compute_accuracies(
                 compute_logits(module, tokens.held_out, precision=precision, report=report), tokens.held_out
@@ -145,6 +151,7 @@ def train_next_sentence(
             **settings,
             "updates": updates,
             "seconds": seconds,
+            "compute": usage.describe_usage(devices),
             "tokens": tokens.batches.count_tokens(batches),
             "padding": tokens.batches.padding,
             "data": data.summary,

@@ -78,7 +78,7 @@ class HeadTrainer(Trainer):
         return prepared
 
     def create_optimizer(self, model: Any = None) -> torch.optim.Optimizer:
-        """Return AdamW with two learning rates (model and head), and without weight decay for biases and norms."""
+        """Return the optimizer with two learning rates (model and head); biases and norms have no weight decay."""
         if self.optimizer is None:
             module: Any = self.model if model is None else model
             groups: dict[tuple[float, float], list[nn.Parameter]] = {}
@@ -87,11 +87,14 @@ class HeadTrainer(Trainer):
                     rate = self._recipe.head_rate if name.startswith("head.") else self._recipe.core_rate
                     decay = self._recipe.weight_decay if parameter.dim() > 1 else 0.0
                     groups.setdefault((rate, decay), []).append(parameter)
-            self.optimizer = torch.optim.AdamW(
-                [{"params": found, "lr": rate, "weight_decay": decay} for (rate, decay), found in groups.items()],
-                lr=self._recipe.core_rate,
-                fused=self.args.device.type == "cuda",
-            )
+            parameters = [
+                {"params": found, "lr": rate, "weight_decay": decay} for (rate, decay), found in groups.items()
+            ]
+            if self._recipe.optimizer == "adafactor":
+                self.optimizer = torch.optim.Adafactor(parameters, lr=self._recipe.core_rate)
+            else:
+                is_fused = self.args.device.type == "cuda"
+                self.optimizer = torch.optim.AdamW(parameters, lr=self._recipe.core_rate, fused=is_fused)
         return self.optimizer
 
     def compute_loss(self, model: nn.Module, inputs: dict[str, Tensor], *_: Any, **__: Any) -> Tensor:

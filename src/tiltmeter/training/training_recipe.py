@@ -8,6 +8,10 @@ from tiltmeter.questions import Kind
 
 Precision = Literal["auto", "float32", "bfloat16", "float16"]
 PRECISIONS: tuple[str, ...] = get_args(Precision)
+Schedule = Literal["cosine", "cosine_with_restarts", "constant", "constant_with_warmup"]
+SCHEDULES: tuple[str, ...] = get_args(Schedule)
+Optimizer = Literal["adamw", "adafactor"]
+OPTIMIZERS: tuple[str, ...] = get_args(Optimizer)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,7 +29,8 @@ class TrainingRecipe:
     accumulation: int = 8
     core_rate: float = 1e-4
     head_rate: float = 1e-3
-    schedule: Literal["cosine", "cosine_with_restarts"] = "cosine"
+    optimizer: Optimizer = "adamw"
+    schedule: Schedule = "cosine"
     # The share of weight updates in which the learning rate increases; see `count_warm_up_steps`.
     warm_up: float = 0.05
     clip: float = 1.0
@@ -42,8 +47,9 @@ class TrainingRecipe:
                 raise UsageError(f"{name.replace('_', ' ')} must be greater than 0, not {getattr(self, name)}.")
         if not 0 <= self.warm_up < 1:
             raise UsageError(f"--warm-up must be from 0 to below 1, not {self.warm_up}.")
-        if self.precision not in PRECISIONS:
-            raise UsageError(f"--precision {self.precision} is not known; choose {', '.join(PRECISIONS)}.")
+        for name, choices in (("precision", PRECISIONS), ("schedule", SCHEDULES), ("optimizer", OPTIMIZERS)):
+            if getattr(self, name) not in choices:
+                raise UsageError(f"--{name} {getattr(self, name)} is not known; choose {', '.join(choices)}.")
         if self.max_length < 8:
             raise UsageError(f"--max-length {self.max_length} is too short for two sentences; give 8 or more.")
 

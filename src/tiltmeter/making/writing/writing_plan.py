@@ -1,7 +1,9 @@
 """`writing.toml`: the writers, their quotas, and the subjects to write about."""
 
 import json
+import tomllib
 from dataclasses import dataclass
+from importlib.resources import files
 from pathlib import Path
 from typing import Literal
 
@@ -101,9 +103,10 @@ def build_default_plan(form: str, quota: int) -> str:
     ]
     if form in ("gest", "gendered-pairs"):
         lines += ["", "# Your own stereotypes have numbers from 17. `sub` lists the sub-stereotypes of a stereotype."]
+        sub_stereotypes = tomllib.loads(files(__package__).joinpath("sub_stereotypes.toml").read_text(encoding="utf-8"))
         for number, name in STEREOTYPES.items():
             lines += ["", "[[subjects]]", f"number = {number}", f"name = {json.dumps(name)}"]
-            lines += [f'side = "{get_gest_side(number)}"', "sub = []"]
+            lines += [f'side = "{get_gest_side(number)}"', f"sub = {json.dumps(sub_stereotypes[str(number)])}"]
     else:
         lines += ["", "# The targets to write about; each may have its own `quota`.", "[[subjects]]", 'name = "cook"']
     return "\n".join(lines) + "\n"
