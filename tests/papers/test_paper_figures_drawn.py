@@ -105,7 +105,8 @@ def test_the_command_draws_figures_from_runs(tmp_path: Path, monkeypatch: pytest
     for options, parts in (
         (("steinborn2022", "--figure", "2"), ["--runs"]),
         (("steinborn2022", "--figure", "3"), ["'3'", "2"]),
-        (("oeztuerk2023", "--figure", "9"), ["oeztuerk2023"]),
+        (("oeztuerk2023", "--figure", "1"), ["--runs HEAD"]),
+        (("nadeem2021", "--figure", "1"), ["nadeem2021"]),
         (("gest2024", "--figure", "4", "--runs", folder), ["--runs"]),
         (("gest2024", "--figure", "2", "--runs", folder), ["Figure 2"]),
         (("gest2024", "--figure", "2", "--table", "8"), ["--table"]),

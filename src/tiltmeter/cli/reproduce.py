@@ -77,7 +77,8 @@ def reproduce(
         typer.Option(
             metavar="N",
             help="Draw this figure of the paper, with the printed numbers and the recomputed ones: of gest2024, `2` to "
-            "`14`, and `5.1` for the order of stereotypes; of steinborn2022, `2` with --runs.",
+            "`14`, and `5.1` for the order of stereotypes; with --runs, of steinborn2022 `2`; with --runs HEAD, of "
+            "oeztuerk2023 `1` and `2`, and of oeztuerk2022 `4.1` to `4.11` and `A.2` to `A.7`.",
         ),
     ] = None,
     figures: Annotated[
@@ -87,8 +88,8 @@ def reproduce(
         list[Path] | None,
         typer.Option(
             metavar="RUN",
-            help="With --figure: draw these runs, or all runs in a folder, instead of the numbers of the paper; repeat "
-            "the option for more.",
+            help="With --figure: draw these runs, or all runs in a folder, instead of the numbers of the paper; for "
+            "trainings, the folders of heads. Repeat the option for more.",
         ),
     ] = None,
     model: Annotated[

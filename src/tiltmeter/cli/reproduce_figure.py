@@ -22,11 +22,15 @@ def write_number_figure(
 
 
 def write_run_figure(paper: str, number: str, folder: Path, runs: Sequence[Path]) -> None:
-    """Write a figure of a paper with the numbers of runs."""
+    """Write a figure of a paper with the numbers of runs, or with the trainings of heads."""
     from tiltmeter.api import load_named_runs
     from tiltmeter.papers.figures.paper_figures import draw_runs
+    from tiltmeter.papers.figures.training_figures import TRAINING_FIGURES, draw_training
     from tiltmeter.runs.nested_runs import expand_run_folders
 
+    if paper in TRAINING_FIGURES:
+        _save([(f"{paper}-{run.resolve().name}", draw_training(paper, number, run)) for run in runs], folder)
+        return
     drawn = draw_runs(paper, number, load_named_runs(expand_run_folders(list(runs))))
     _save([(f"{paper}-figure-{number}-{benchmark}", figure) for benchmark, figure in drawn], folder)
 

@@ -2,6 +2,7 @@
 
 import typer
 
+from tiltmeter.cli.train_curves import draw_curves
 from tiltmeter.cli.train_next_sentence import convert_head, evaluate_saved_head, train_head
 from tiltmeter.cli.train_pairs import create_pairs
 
@@ -14,3 +15,4 @@ app.command("pairs")(create_pairs)
 app.command("next-sentence")(train_head)
 app.command("evaluate")(evaluate_saved_head)
 app.command("convert")(convert_head)
+app.command("curves")(draw_curves)

@@ -3,7 +3,7 @@
 import platform
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -68,16 +68,56 @@ def read_energy_counters(devices: Sequence[torch.device]) -> float | None:
     gpus = [device for device in devices if device.type == "cuda"]
     if not gpus:
         return None
-    try:
+    with _open_driver(gpus) as handles:
+        if handles is None:
+            return None
+        import pynvml
+
+        try:
+            return float(sum(pynvml.nvmlDeviceGetTotalEnergyConsumption(handle) for handle in handles)) / 1000
+        except pynvml.NVMLError:  # a GPU has no energy counter
+            return None
+
+
+def read_gpu_state(device: torch.device) -> dict[str, float]:
+    """Return use, memory and power of a GPU in percent; power is a share of its limit. Empty if they are not known."""
+    if device.type != "cuda":
+        return {}
+    with _open_driver([device]) as handles:
+        if handles is None:
+            return {}
+        import pynvml
+
+        try:
+            memory = pynvml.nvmlDeviceGetMemoryInfo(handles[0])
+            power, limit = (
+                pynvml.nvmlDeviceGetPowerUsage(handles[0]),
+                pynvml.nvmlDeviceGetEnforcedPowerLimit(handles[0]),
+            )
+            return {
+                "gpu_use": float(pynvml.nvmlDeviceGetUtilizationRates(handles[0]).gpu),
+                "gpu_memory": 100 * memory.used / memory.total,
+                "gpu_power": 100 * power / limit,
+            }
+        except (pynvml.NVMLError, ZeroDivisionError):
+            return {}
+
+
+@contextmanager
+def _open_driver(gpus: Sequence[torch.device]) -> Iterator[list[Any] | None]:
+    """Yield the driver's handles of these GPUs, or None if there is no package or no driver."""
+    handles = None
+    with suppress(Exception):
         import pynvml
 
         pynvml.nvmlInit()
-        try:
-            # GPUs are identified by UUID, because the GPU numbers of the driver ignore CUDA_VISIBLE_DEVICES.
-            identifiers = [f"GPU-{torch.cuda.get_device_properties(device).uuid}" for device in gpus]
-            handles = [pynvml.nvmlDeviceGetHandleByUUID(identifier) for identifier in identifiers]
-            return float(sum(pynvml.nvmlDeviceGetTotalEnergyConsumption(handle) for handle in handles)) / 1000
-        finally:
+        # GPUs are identified by UUID, because the GPU numbers of the driver ignore CUDA_VISIBLE_DEVICES.
+        identifiers = [f"GPU-{torch.cuda.get_device_properties(gpu).uuid}" for gpu in gpus]
+        handles = [pynvml.nvmlDeviceGetHandleByUUID(identifier) for identifier in identifiers]
+    try:
+        yield handles
+    finally:
+        with suppress(Exception):
+            import pynvml
+
             pynvml.nvmlShutdown()
-    except Exception:  # there is no package, no driver, or no energy counter in a GPU
-        return None

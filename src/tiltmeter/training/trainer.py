@@ -16,6 +16,7 @@ from transformers.trainer_callback import PrinterCallback, ProgressCallback
 
 from tiltmeter.errors import ModelError
 from tiltmeter.files import write_text
+from tiltmeter.models.hardware_usage import read_gpu_state
 from tiltmeter.progress.progress import Progress, ReportProgress
 from tiltmeter.training.batches import TrainingBatches, get_only_batch
 from tiltmeter.training.training_recipe import TrainingRecipe
@@ -121,6 +122,9 @@ class HeadTrainer(Trainer):
             if self.optimizer is not None:
                 rates = {group["initial_lr"]: group["lr"] for group in self.optimizer.param_groups}
                 logs["learning_rate"] = rates.get(self._recipe.core_rate, logs.get("learning_rate", 0.0))
+                if self._recipe.head_rate in rates:
+                    logs["head_learning_rate"] = rates[self._recipe.head_rate]
+            logs |= read_gpu_state(self.args.device)
         super().log(logs, start_time)
 
     def evaluate(self, *_: Any, **__: Any) -> dict[str, float]:

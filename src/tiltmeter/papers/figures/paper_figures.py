@@ -7,6 +7,7 @@ from typing import TypedDict
 from tiltmeter.errors import UsageError
 from tiltmeter.papers.figures import rank_agreement, rate_charts
 from tiltmeter.papers.figures.rate_rows import RateRow, build_rate_rows, group_by_source, select_complete_rows
+from tiltmeter.papers.figures.training_figures import TRAINING_FIGURES
 from tiltmeter.papers.figures.validity_points import list_validity_points
 from tiltmeter.papers.printed_numbers import PrintedNumber, find_paper
 from tiltmeter.papers.reproduction import Reproduction, select_numbers
@@ -121,6 +122,8 @@ FIGURES: Mapping[str, Mapping[str, PaperFigure]] = {
 
 def find_figure(paper: str, number: str) -> PaperFigure:
     """Return a figure of a paper; raise UsageError if it is not known."""
+    if paper in TRAINING_FIGURES:
+        raise UsageError(f"The figures of {paper} show trainings; give the folder of a trained head with --runs HEAD.")
     figures = FIGURES.get(find_paper(paper).key, {})
     if number not in figures:
         known = f"choose {', '.join(figures)}" if figures else "no figure of this paper can be drawn"
