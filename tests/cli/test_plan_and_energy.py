@@ -8,7 +8,7 @@ from typer.testing import CliRunner, Result
 
 from tests.support.messages import assert_mentions, raises_mentioning
 from tiltmeter.cli import app
-from tiltmeter.errors import UsageError
+from tiltmeter.errors import DataError, UsageError
 from tiltmeter.reports.energy_use import list_energy_uses
 
 GPU = {"hardware": ["GPU", "GPU"], "hours": 2.0, "energy_wh": 500.0, "energy": "measured by the driver"}
@@ -63,6 +63,15 @@ def test_energy_prints_the_total(tmp_path: Path) -> None:
     assert_mentions(printed, "4 hours", "1000 Wh", "0.1 kgCO2eq")
     content = json.loads(call("energy", *folders, "--json").stdout)
     assert [use["energy_wh"] for use in content["uses"]] == [500.0, 500.0]
+
+
+def test_a_broken_record_names_the_file(tmp_path: Path) -> None:
+    folder = write_head(tmp_path / "broken", {"hardware": "GPU"})
+    with raises_mentioning(DataError, "training.json", "hardware"):
+        list_energy_uses(folder, watts=None, carbon_intensity=None)
+    (folder / "training.json").write_text("[1")
+    with raises_mentioning(DataError, "training.json"):
+        list_energy_uses(folder, watts=None, carbon_intensity=None)
 
 
 def test_a_folder_without_hardware(tmp_path: Path) -> None:

@@ -43,6 +43,14 @@ quota = 5
 """
 
 
+def test_a_new_plan_has_sub_stereotypes_for_each_stereotype_of_gest(tmp_path: Path) -> None:
+    project = create_written_project(tmp_path / "sk", "gest", language="sk")
+    subjects = load_writing_plan(project).subjects
+    assert [subject.key for subject in subjects] == [str(number) for number in range(1, 17)]
+    assert all(len(subject.sub) >= 3 for subject in subjects)
+    assert "keep order" in subjects[3].sub
+
+
 @pytest.fixture
 def written(tmp_path: Path) -> Project:
     project = create_written_project(tmp_path / "sk", "gest", language="sk")

@@ -88,6 +88,7 @@ def test_another_optimizer_schedule_and_number_of_articles(
     assert record["data"]["settings"]["limit"] == 18
     assert {entry["learning_rate"] for entry in record["log"] if "learning_rate" in entry} == {0.002}
     assert record["compute"]["hours"] > 0
+    assert_mentions((out / "README.md").read_text(), "| optimizer | adafactor |", "| compute | ")
     capsys.readouterr()
     assert command(monkeypatch, "energy", str(out), "--watts", "50", "--json") == 0
     (use,) = json.loads(capsys.readouterr().out)["uses"]

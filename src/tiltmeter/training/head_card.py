@@ -9,6 +9,9 @@ from tiltmeter import __version__
 from tiltmeter.models.checkpoint import Checkpoint
 from tiltmeter.models.head_config import HeadConfig
 from tiltmeter.reports.language_names import get_language_name
+from tiltmeter.reports.model_facts import describe_compute
+from tiltmeter.runs.manifest import ComputeUse
+from tiltmeter.runs.typed_json import from_json
 
 _HEAD = {
     ("mean", "recommended"): "three linear layers with activations on the mean of the last hidden states",
@@ -108,6 +111,8 @@ def _render_recipe_table(recipe: Mapping[str, Any], record: Mapping[str, Any]) -
     rows += [("processes", record["processes"]), ("seed", record["options"]["seed"])]
     rows += [("updates", f"{record['updates']:,}"), ("tokens", f"{record['tokens']:,}")]
     rows.append(("padding", f"{record['padding']:.1%}"))
+    if compute := record.get("compute"):
+        rows.append(("compute", describe_compute(from_json(ComputeUse, compute, "compute"))))
     return ["| | |", "| --- | --- |", *(f"| {label} | {value} |" for label, value in rows)]
 
 
