@@ -4,6 +4,7 @@ A reviewer sees the changed text of each item before deciding. Items that would 
 text, and items that changed after the preview, are left for single decisions.
 """
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -56,28 +57,28 @@ class BulkResult:
 
 def list_proposal_groups(review: Review, items: ReviewList, reviewer: str) -> list[ProposalGroup]:
     """Return the identical proposals for at least two items that the reviewer can decide on, largest group first."""
-    groups: dict[str, list[tuple[IndexedItem, ProposedChange]]] = {}
+    groups: defaultdict[str, list[IndexedItem]] = defaultdict(list)
     entries = [entry for entry in items.list_entries() if entry.changes]
     decidable = review.select_decidable_items(reviewer, (entry.item for entry in entries))
     for entry in entries:
         if entry.item in decidable:
-            for change in {change.key: change for change in entry.changes}.values():
-                groups.setdefault(change.key, []).append((entry, change))
-    found = [_build_group(members) for members in groups.values() if len(members) > 1]
+            for key in dict.fromkeys(change.key for change in entry.changes):
+                groups[key].append(entry)
+    found = [_build_group(members, key) for key, members in groups.items() if len(members) > 1]
     return sorted(found, key=lambda group: -len(group.items))
 
 
 def find_proposal_group(review: Review, items: ReviewList, reviewer: str, key: str) -> ProposalGroup | None:
     """Return a group of identical proposals; None if fewer than two items of it remain for the reviewer."""
-    pairs = [(entry, change) for entry in items.list_entries() if (change := _find_change(entry, key))]
-    decidable = review.select_decidable_items(reviewer, (entry.item for entry, _ in pairs))
-    members = [(entry, change) for entry, change in pairs if entry.item in decidable]
-    return _build_group(members) if len(members) > 1 else None
+    entries = [entry for entry in items.list_entries() if _find_change(entry, key)]
+    decidable = review.select_decidable_items(reviewer, (entry.item for entry in entries))
+    members = [entry for entry in entries if entry.item in decidable]
+    return _build_group(members, key) if len(members) > 1 else None
 
 
-def _build_group(members: Sequence[tuple[IndexedItem, ProposedChange]]) -> ProposalGroup:
-    first, change = members[0]
-    return ProposalGroup(change.key, first.subject, change, tuple(entry.item for entry, _ in members))
+def _build_group(members: Sequence[IndexedItem], key: str) -> ProposalGroup:
+    change = next(change for change in members[0].changes if change.key == key)
+    return ProposalGroup(key, members[0].subject, change, tuple(entry.item for entry in members))
 
 
 def _find_change(entry: IndexedItem | None, key: str) -> ProposedChange | None:

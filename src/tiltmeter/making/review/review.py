@@ -205,10 +205,11 @@ class Review:
         self._queue.refresh()
         return self._store.get_change_stamp()
 
-    def list_queued_items(self) -> list[tuple[QueuedItem, list[OpenProblem]]]:
-        """Return all items of the queue with their open problems, in the order of the project."""
+    def list_queued_items(self) -> Iterator[tuple[QueuedItem, list[OpenProblem]]]:
+        """Yield all items of the queue with their open problems, in the order of the project."""
         self._queue.refresh()
-        return [(entry, self._queue.get_problems(entry.item)) for entry in self._queue.list_items()]
+        for entry in self._queue.list_items():
+            yield entry, self._queue.get_problems(entry.item)
 
     def find_obstacles(self, view: ReviewItem, texts: Mapping[str, str]) -> list[ReviewProblem]:
         """Return the problems because of which an item needs more than new `texts`: errors and unsettled warnings.

@@ -5,7 +5,7 @@ If an item changes in the database, only the entry of this item is built again.
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from tiltmeter.forms import get_item_form
@@ -19,9 +19,6 @@ from tiltmeter.making.review.review_views import choose_title, format_field
 
 # If more than this number of items have changed, the texts of all items are read together.
 _MANY = 200
-
-# The key of an item in the queue, and its open problems.
-_Key = tuple[tuple[object, ...], tuple[OpenProblem, ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,40 +55,54 @@ class IndexedItem:
     changes: tuple[ProposedChange, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class _CachedEntry:
+    """An entry with its item in the queue; it is valid while the key and the open problems of the item are the same."""
+
+    key: tuple[object, ...]
+    problems: list[OpenProblem]
+    pair: tuple[IndexedItem, QueuedItem]
+
+
 class ReviewIndex:
     """The index of the items of a project."""
 
     def __init__(self, project: Project) -> None:
         self._project = project
-        self._entries: dict[str, tuple[_Key, IndexedItem]] = {}
+        self._entries: dict[str, _CachedEntry] = {}
 
-    def refresh(self, queued: Sequence[tuple[QueuedItem, list[OpenProblem]]]) -> list[IndexedItem]:
-        """Return the entries of these items, in the same order; changed items are read again."""
-        known, self._entries = self._entries, {}
-        stale = []
+    def refresh(self, queued: Iterable[tuple[QueuedItem, list[OpenProblem]]]) -> list[tuple[IndexedItem, QueuedItem]]:
+        """Return the entries of these items with the items, in the same order; changed items are read again.
+
+        Entries and pairs of unchanged items are reused: to allocate thousands of objects starts the garbage collector,
+        which needs more time than everything else.
+        """
+        known, order, stale = self._entries, [], []
         for one, problems in queued:
-            key = (one.key, tuple(problems))
-            if one.item in known and known[one.item][0] == key:
-                self._entries[one.item] = known[one.item]
-            else:
-                stale.append((one.item, key))
+            own = known.get(one.item)
+            order.append(one.item)
+            if own is None or own.pair[1] is not one or own.key != one.key or own.problems != problems:
+                stale.append((one, problems))
         self._read_items(stale)
-        return [self._entries[one.item][1] for one, _ in queued]
+        self._entries = {item: self._entries[item] for item in order}
+        return [one.pair for one in self._entries.values()]
 
     def get_entry(self, item: str) -> IndexedItem | None:
         """Return the entry of an item from the last call of `refresh`; None if it was not among the items."""
-        return self._entries[item][1] if item in self._entries else None
+        return self._entries[item].pair[0] if item in self._entries else None
 
-    def _read_items(self, stale: Sequence[tuple[str, _Key]]) -> None:
+    def _read_items(self, stale: Sequence[tuple[QueuedItem, list[OpenProblem]]]) -> None:
         """Build the entries of these items from the database."""
         store, is_many = self._project.store, len(stale) > _MANY
         entries = {entry.id: entry for entry in store.list_items(dropped=None)} if is_many else {}
         texts = store.list_texts("text") if is_many else {}
         applied = store.list_applied_texts() if is_many else {}
-        for item, key in stale:
+        for one, problems in stale:
+            item = one.item
             entry = entries.get(item) or store.get_item(item)
             own = (applied.get(item) or texts.get(item, {})) if is_many else get_unreviewed_texts(self._project, item)
-            self._entries[item] = key, self._index_item(entry, own, key[1])
+            indexed = self._index_item(entry, own, problems)
+            self._entries[item] = _CachedEntry(one.key, list(problems), (indexed, one))
 
     def _index_item(self, entry: ProjectItem, texts: Mapping[str, str], problems: Sequence[OpenProblem]) -> IndexedItem:
         item = self._project.get_source_item(entry)

@@ -123,9 +123,7 @@ class ReviewList:
         """Return all items in the order of the project; read changed items again."""
         revision = self._review.get_revision()
         if revision != self._revision:
-            queued = self._review.list_queued_items()
-            entries = self._index.refresh(queued)
-            self._items = [(entry, one) for entry, (one, _) in zip(entries, queued, strict=True)]
+            self._items = self._index.refresh(self._review.list_queued_items())
             self._revision = revision
         return self._items
 

@@ -216,8 +216,11 @@ class ReviewQueue:
             return False
         if item in self._known.calibration:
             return True
-        slots = self._known.slots.get(item, {}).values()
-        others = sum(one.expires > now and one.reviewer.casefold() != reviewer.casefold() for one in slots)
+        slots = self._known.slots.get(item)
+        others = 0
+        if slots:
+            name = reviewer.casefold()
+            others = sum(one.expires > now and one.reviewer.casefold() != name for one in slots.values())
         return len(entry.deciders) + others < self._rule.reviewers
 
     @staticmethod
