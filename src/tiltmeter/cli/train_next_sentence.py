@@ -236,17 +236,21 @@ def convert_head(
         str, typer.Option(metavar="MODEL", help="The model from which the head was trained, such as `gpt2`.")
     ],
     out: Annotated[Path, typer.Option("--out", "-o", help="Save the head to this folder.")],
+    tokenizer: Annotated[
+        str | None,
+        typer.Option(metavar="FOLDER_OR_ID", help="A tokenizer to use instead of that of the model --base."),
+    ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace a head in the folder --out.")] = False,
 ) -> None:
     """Convert a next-sentence head that Öztürk et al. (2023) released as a `.pth` file; no code in the file is run.
 
     **Example**
 
-    `tiltmeter train convert gpt2_110000_FINAL.pth --base THUMT/mGPT --out heads/mgpt`
+    `tiltmeter train convert gpt2_110000_FINAL.pth --base THUMT/mGPT --tokenizer google/mt5-base --out heads/mgpt`
     """
     from tiltmeter.training.released_heads import convert_released
 
-    convert_released(file, base, out, force=force)
+    convert_released(file, base, out, tokenizer=tokenizer, force=force)
     print_note(f"Head saved in {out}; measure it with: tiltmeter run {out} --on stereoset/intersentence")
 
 

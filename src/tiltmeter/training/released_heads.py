@@ -36,10 +36,15 @@ _MAX_LENGTH = 256
 
 
 @silence_transformers()
-def convert_released(path: Path, base_name: str, out: Path, *, force: bool = False) -> Path:
-    """Convert a released file to a head of the base model `base_name`, save it in `out`, and return the folder."""
+def convert_released(
+    path: Path, base_name: str, out: Path, *, tokenizer: str | None = None, force: bool = False
+) -> Path:
+    """Convert a released file to a head of the base model `base_name`, save it in `out`, and return the folder.
+
+    `tokenizer` is a tokenizer to use instead of the base model's own.
+    """
     state = _read_tensors(path)
-    base = open_model(base_name, device="cpu", dtype="float32")
+    base = open_model(base_name, device="cpu", dtype="float32", tokenizer=tokenizer)
     if base.kind == "masked":
         raise UsageError(f"{base_name} is a masked model; --base must be a model like GPT-2, T5 or mT5.")
     folder = TrainingFolder(out)
