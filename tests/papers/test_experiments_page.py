@@ -21,11 +21,11 @@ STATUSES = ("agree", "known reason", "tolerance", "unexplained", "no file here")
 
 # What repeats an experiment that no run of a model repeats.
 OTHERS = {
-    ("gest2024", "5"): "new pairs need judges: `tiltmeter gender sample --pairs`, then as for Table 4",
+    ("gest2024", "5"): "new pairs need judges: `gender sample --pairs`, then as for Table 4",
     (
         "gest2024",
         "7",
-    ): "needs `data/gender_variants.csv` of GEST; new pairs: `tiltmeter make new gest --to sk --with deepl "
+    ): "needs `data/gender_variants.csv` of GEST; new pairs: `make new gest --to sk --with deepl "
     "--pairs --out my-sk` for each system and language",
 }
 
@@ -57,7 +57,7 @@ def build_row(paper: str, table: str) -> str:
     sources = [find_source(number, from_models=True) for number in numbers]
     runs = {run for source in sources if source.recipe for run in source.recipe.runs}
     option = f"--table '{table}'" if " " in table else f"--table {table}"
-    command = f"`tiltmeter reproduce {paper} {option}`"
+    command = f"`reproduce {paper} {option}`"
     status = ", ".join(f"{count:,} {name}" for name, count in read_statuses()[paper, table].items() if count)
     if runs:
         models = len({run.model for run in runs})
@@ -69,7 +69,7 @@ def build_row(paper: str, table: str) -> str:
             (source.lacking for source in sources if source.recipe is None), "no model is involved"
         )
     caption = find_paper(paper).captions[table]
-    return f"| {paper} | {table} | {caption} | {command} | {status} | {model_status} |"
+    return f"| {paper} | {table} | {caption} | {command} | {status} | {model_status} |".replace("`tiltmeter ", "`")
 
 
 def test_every_table_has_its_row() -> None:
@@ -83,4 +83,4 @@ def test_every_figure_has_its_row() -> None:
     page = (DOCS / "experiments.md").read_text(encoding="utf-8")
     for paper in FIGURES:
         for figure in FIGURES[paper]:
-            assert f"`tiltmeter reproduce {paper} --figure {figure}" in page
+            assert f"`reproduce {paper} --figure {figure}" in page

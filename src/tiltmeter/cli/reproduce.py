@@ -187,8 +187,6 @@ def reproduce(
     `tiltmeter reproduce oeztuerk2023 --table 7 --from-models --head-path t5-base=heads/t5`
 
     `tiltmeter reproduce gest2024 --figure 2 --figures figures`
-
-    `tiltmeter reproduce oeztuerk2022 --table 4.2 --from-models --articles en=help/en/ --articles de=help/de/`
     """
     from tiltmeter.files import reject_unwritable_file
     from tiltmeter.papers.figures.paper_figures import list_figure_numbers

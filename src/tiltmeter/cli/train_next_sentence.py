@@ -131,8 +131,6 @@ def train_head(
 
     `tiltmeter train next-sentence t5-base --pairs pairs --recipe published --head published --out heads/t5`
 
-    `tiltmeter train next-sentence THUMT/mGPT --tokenizer google/mt5-base --pairs pairs --out heads/mgpt`
-
     `tiltmeter run heads/gpt2 --on stereoset:en,de`
     """
     from tiltmeter.models.checkpoint_model import open_model
@@ -246,7 +244,7 @@ def convert_head(
 
     **Example**
 
-    `tiltmeter train convert gpt2_110000_FINAL.pth --base THUMT/mGPT --tokenizer google/mt5-base --out heads/mgpt`
+    `tiltmeter train convert gpt2_110000_FINAL.pth --base THUMT/mGPT --out heads/mgpt`
     """
     from tiltmeter.training.released_heads import convert_released
 
