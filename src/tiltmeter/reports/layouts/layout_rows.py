@@ -59,19 +59,16 @@ class TableOrder:
 def build_entry_rows(layout: Layout, table: LayoutTable, entries: Sequence[LayoutEntry]) -> list[EntryRow]:
     """Return the rows of a table.
 
-    If models share a row and a cell, the labels of their rows get the name of the scoring method, then the language; if
-    they still share a cell, the names of the models are the labels.
+    If models share a row and a cell, the labels of their rows get the name of the scoring method or the language if
+    this separates some of them; the labels of those that still share a cell are the names of the models.
     """
     labels = [_format_labels(layout, table, entry) for entry in entries]
-    for name in ("method", "language", ""):
-        values: dict[tuple[str, ...], set[str]] = {given: set() for given in _find_clashes(table, entries, labels)}
-        for entry, given in zip(entries, labels, strict=True):
-            if given in values:
-                values[given].add(_extend_label(layout, entry, given[0], name))
-        labels = [
-            (_extend_label(layout, entry, given[0], name), *given[1:]) if len(values.get(given, ())) > 1 else given
-            for entry, given in zip(entries, labels, strict=True)
-        ]
+    for field_name in ("method", "language"):
+        labels = _separate_rows(layout, table, entries, labels, field_name)
+    names = {name for found in _find_clashes(table, entries, labels).values() for name in found}
+    labels = [
+        (entry.name, *given[1:]) if entry.name in names else given for entry, given in zip(entries, labels, strict=True)
+    ]
     rows: dict[tuple[str, ...], EntryRow] = {}
     for entry, given in zip(entries, labels, strict=True):
         block = entry.fields[table.blocks] if table.blocks else ""
@@ -81,23 +78,36 @@ def build_entry_rows(layout: Layout, table: LayoutTable, entries: Sequence[Layou
     return list(rows.values())
 
 
+def _separate_rows(
+    layout: Layout, table: LayoutTable, entries: Sequence[LayoutEntry], labels: Sequence[tuple[str, ...]], name: str
+) -> list[tuple[str, ...]]:
+    """Extend the labels of rows by the value of a field where fewer models then share a cell."""
+    result = list(labels)
+    for clashing in {given for given, _ in _find_clashes(table, entries, labels)}:
+        places = [at for at, given in enumerate(labels) if given == clashing]
+        own = [entries[at] for at in places]
+        extended = [(_extend_label(layout, entry, clashing[0], name), *clashing[1:]) for entry in own]
+        before = _find_clashes(table, own, [clashing] * len(own))
+        if len(_find_clashes(table, own, extended)) < len(before):
+            for at, given in zip(places, extended, strict=True):
+                result[at] = given
+    return result
+
+
 def _extend_label(layout: Layout, entry: LayoutEntry, label: str, name: str) -> str:
-    """Return the label of a row with the value of a field; without a field, the name of the model."""
-    if not name:
-        return entry.name
     value = layout.get_label(name, entry.fields[name])
     return label if value in label.split() else f"{label} {value}".strip()
 
 
 def _find_clashes(
     table: LayoutTable, entries: Sequence[LayoutEntry], labels: Sequence[tuple[str, ...]]
-) -> set[tuple[str, ...]]:
-    """Return the labels of rows in which a cell would have the numbers of several models."""
+) -> dict[tuple[tuple[str, ...], Column], set[str]]:
+    """Return the models of each cell, given by row labels and column, that would have the numbers of several models."""
     names: dict[tuple[tuple[str, ...], Column], set[str]] = {}
     for entry, given in zip(entries, labels, strict=True):
         for column in _list_columns(table, entry):
             names.setdefault((given, column), set()).add(entry.name)
-    return {given for (given, _), found in names.items() if len(found) > 1}
+    return {cell: found for cell, found in names.items() if len(found) > 1}
 
 
 def _list_columns(table: LayoutTable, entry: LayoutEntry) -> Iterator[Column]:

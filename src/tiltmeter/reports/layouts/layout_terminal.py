@@ -12,6 +12,9 @@ from tiltmeter.reports.layouts.laid_out_table import LaidOutTable, list_notes
 # Replacements of characters that an ASCII terminal cannot print.
 _ASCII = str.maketrans({"—": "-", "±": "+-"})
 
+# Longer labels of rows, such as full names of models, are continued on the next line.
+_LABEL_WIDTH = 32
+
 
 def print_layout(tables: Sequence[LaidOutTable], console: Console) -> None:
     """Print each table with its title, then the notes on all tables."""
@@ -27,7 +30,7 @@ def print_layout(tables: Sequence[LaidOutTable], console: Console) -> None:
 def _print_columns(table: LaidOutTable, columns: Sequence[int], console: Console) -> None:
     grid = create_table(console, padding=(0, get_column_gap(console) - 1, 0, 0))
     for head in table.heads:
-        grid.add_column(head, overflow="fold")
+        grid.add_column(head, overflow="fold", max_width=_LABEL_WIDTH)
     above: tuple[str, ...] = ()
     for column in columns:
         *groups, last = table.columns[column]
@@ -52,7 +55,8 @@ def _split_columns(table: LaidOutTable, console: Console) -> Iterator[list[int]]
     gap = get_column_gap(console)
     labels = [[head, *(row.labels[at] for row in rows)] for at, head in enumerate(table.heads)]
     labels[0] += [block.heading for block in table.blocks]
-    room = console.width - sum(max(map(cell_len, column)) for column in labels) - gap * len(labels[1:])
+    label_widths = [min(max(map(cell_len, column)), _LABEL_WIDTH) for column in labels]
+    room = console.width - sum(label_widths) - gap * len(labels[1:])
     texts = ((*headings, *(row.cells[at].text for row in rows)) for at, headings in enumerate(table.columns))
     widths = [gap + max(cell_len(_format(text, console)) for text in column) for column in texts]
     taken: list[int] = []
