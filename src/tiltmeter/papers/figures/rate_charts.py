@@ -120,10 +120,10 @@ def draw_sizes(rows: Sequence[RateRow]) -> list[Panel]:
         ]
     )
     x = alt.X("parameters:Q", scale=alt.Scale(type="log", nice=False, padding=30), title="parameters →").axis(
-        alt.Axis(format="~s", labelExpr="replace(datum.label, 'G', 'B')", labelOverlap=True)
+        alt.Axis(format="~s", labelExpr="replace(datum.label, 'G', 'B')", values=[10**power for power in range(6, 13)])
     )
     y = alt.Y("g_s:Q", scale=alt.Scale(zero=False), title="g_s, mean over templates")
-    return [Panel("", _draw_points(frame, x, y, "family", "name").properties(height=420))]
+    return [Panel("", _draw_points(frame, x, y, "family", "name").properties(height=560))]
 
 
 def draw_heat_map(rows: Sequence[RateRow]) -> list[Panel]:
