@@ -56,6 +56,14 @@ def read_json(path: Path) -> Any:
     return parse_json(read_text(path), str(path))
 
 
+def read_json_object(path: Path) -> dict[str, Any]:
+    """Return the JSON object in a file; raise a DataError if the file contains another JSON value."""
+    value = read_json(path)
+    if not isinstance(value, dict):
+        raise DataError(f"{path} contains no JSON object; restore the file.")
+    return value
+
+
 def parse_json(text: str, name: str) -> Any:
     """Return the value of a JSON text; `name` says in error messages where the text comes from, such as a file name."""
     try:

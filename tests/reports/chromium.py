@@ -22,6 +22,8 @@ FLAGS = (
     "--disable-component-update",
     "--disable-sync",
 )
+# Milliseconds for which a page waits for an element; longer than Playwright's 30 seconds, for busy machines.
+PAGE_TIMEOUT = 180_000
 
 
 def executable() -> str | None:
@@ -57,11 +59,11 @@ def chromium() -> Iterator[Any]:
 
 
 def _wait_patiently(browser: Any) -> None:
-    """Raise the timeout of a browser's pages above the default of 30 seconds, for busy machines."""
+    """Set the timeout of a browser's pages to `PAGE_TIMEOUT`."""
 
     def patient(make: Any, *given: Any, **named: Any) -> Any:
         made = make(*given, **named)
-        made.set_default_timeout(1000 * PATIENCE)
+        made.set_default_timeout(PAGE_TIMEOUT)
         return made
 
     browser.new_context, browser.new_page = partial(patient, browser.new_context), partial(patient, browser.new_page)

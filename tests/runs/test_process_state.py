@@ -48,7 +48,7 @@ def saved(kind: str, folder: Path) -> str:
 def state() -> dict[str, Any]:
     """Return the process-wide state that a run could change."""
     return {
-        "gc": (gc.isenabled(), gc.get_threshold(), gc.get_freeze_count()),
+        "gc": (gc.isenabled(), gc.get_threshold()),
         "threads": (torch.get_num_threads(), torch.get_num_interop_threads()),
         "verbosity": transformers.utils.logging.get_verbosity(),
         "bars": transformers.utils.logging.is_progress_bar_enabled(),

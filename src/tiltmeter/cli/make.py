@@ -7,9 +7,10 @@ import typer
 
 from tiltmeter.cli.make_assign import assign
 from tiltmeter.cli.make_new import create_new_project
+from tiltmeter.cli.make_options import AcceptCost, AsJson, Folder, Limit, TranslatorDevice
 from tiltmeter.cli.make_precision import precision
 from tiltmeter.cli.make_rate import rate
-from tiltmeter.cli.make_review import AsJson, Folder, adjudicate, parse_named_values, review
+from tiltmeter.cli.make_review import adjudicate, parse_named_values, review
 from tiltmeter.cli.make_second import second
 from tiltmeter.cli.make_suggest import suggest
 from tiltmeter.cli.make_terms import terms
@@ -33,7 +34,6 @@ app.command("new")(create_new_project)
 Part = Annotated[
     str | None, typer.Option(help="Process only items of this part of the data set, such as `intrasentence`.")
 ]
-Limit = Annotated[int | None, typer.Option(min=1, help="Process at most this many items.")]
 By = Annotated[
     str, typer.Option("--by", metavar="NAME", help="Your name, which is stored in the history of each item.")
 ]
@@ -110,12 +110,8 @@ def translate(
         bool,
         typer.Option("--dry-run", help="Print the numbers of texts and characters and the cost; translate nothing."),
     ] = False,
-    yes: Annotated[
-        bool, typer.Option("--yes", help="Agree to the cost of a paid translation service, and send it the texts.")
-    ] = False,
-    device: Annotated[
-        str, typer.Option(help="The device for a local translation model: `auto`, `cpu`, `cuda`, `cuda:1` …")
-    ] = "auto",
+    yes: AcceptCost = False,
+    device: TranslatorDevice = "auto",
 ) -> None:
     """Translate the items that have no translation yet, with the translation system of the project.
 

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from tiltmeter.cli.make_review import AsJson, Folder
+from tiltmeter.cli.make_options import AsJson, Folder
 from tiltmeter.errors import UsageError
 from tiltmeter.printable_text import format_json
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tiltmeter.cli.content_notice import print_unread_notice
-from tiltmeter.cli.make_review import AsJson, parse_named_values
+from tiltmeter.cli.make_options import AsJson
+from tiltmeter.cli.make_review import parse_named_values
 from tiltmeter.cli.output import print_note
 from tiltmeter.errors import DataError, UsageError
 from tiltmeter.printable_text import format_json

@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from tiltmeter.cli.content_notice import print_unread_notice
+from tiltmeter.cli.make_options import AsJson, Folder
 from tiltmeter.cli.output import parse_choice, print_note
 from tiltmeter.errors import UsageError
 from tiltmeter.printable_text import format_json
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 VIA = "command line"
 
-Folder = Annotated[Path, typer.Argument(metavar="PROJECT", help="The folder of the project.")]
 ItemId = Annotated[str | None, typer.Option("--item", metavar="ID", help="The id of the item to decide on.")]
 Texts = Annotated[
     list[str] | None,
@@ -37,7 +36,6 @@ Accepted = Annotated[
     ),
 ]
 Comment = Annotated[str, typer.Option(help="The reason for the decision, which is stored in the item's history.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print everything as JSON.")]
 
 
 def review(

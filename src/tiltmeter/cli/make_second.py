@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from tiltmeter.cli.make_review import Folder
+from tiltmeter.cli.make_options import AcceptCost, Folder, TranslatorDevice
 from tiltmeter.errors import UsageError
 
 
@@ -28,12 +28,8 @@ def second(
             help="Queue items if their similarity, or that of a sentence, is below this number (chrF, from 0 to 1)."
         ),
     ] = 0.4,
-    yes: Annotated[
-        bool, typer.Option("--yes", help="Agree to the cost of a paid translation service, and send it the texts.")
-    ] = False,
-    device: Annotated[
-        str, typer.Option(help="The device for a local translation model: `auto`, `cpu`, `cuda`, `cuda:1` …")
-    ] = "auto",
+    yes: AcceptCost = False,
+    device: TranslatorDevice = "auto",
 ) -> None:
     """Compare all translated items with a second translation, or with their translation back into the source language.
 

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from tiltmeter.cli.make_review import Folder
+from tiltmeter.cli.make_options import Folder
 from tiltmeter.cli.output import format_failures, print_note
 from tiltmeter.errors import UsageError
 

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from tiltmeter.cli.make_review import Folder
+from tiltmeter.cli.make_options import Folder
 from tiltmeter.cli.output import print_note
 from tiltmeter.errors import UsageError
 

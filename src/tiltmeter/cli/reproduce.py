@@ -235,7 +235,7 @@ def reproduce(
             return
         recipe_context.runs = finished
     else:
-        _reject_run_options(context)
+        reject_given_options(context, _OF_RUNS, "for running models, with --from-models")
     reproduction = recompute_numbers(numbers, recipe_context, from_models=from_models)
     if figure is not None:
         write_number_figure(paper, figure, figures, reproduction, recipe_context)
@@ -259,14 +259,6 @@ def _print_reproduction(reproduction: "Reproduction", markdown: Path | None, *, 
         from tiltmeter.papers.output.reproduction_terminal import print_reproduction
 
         print_reproduction(reproduction, create_plain_console())
-
-
-def _reject_run_options(context: typer.Context) -> None:
-    for name in _OF_RUNS:
-        source = context.get_parameter_source(name)
-        if source is not None and source.name not in ("DEFAULT", "DEFAULT_MAP"):
-            option = name.replace("_", "-")
-            raise UsageError(f"--{option} is for running models; add --from-models, or leave out --{option}.")
 
 
 def _parse_pairs(option: str, given: list[str] | None, form: str = "") -> dict[str, str]:

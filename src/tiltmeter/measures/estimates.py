@@ -524,6 +524,19 @@ def _find_root(function: Callable[[float], float], low: float, high: float) -> f
     return float(brentq(function, low, high))
 
 
+def compute_detectable_share(size: float, alpha: float, power: float, df: float | None) -> float | None:
+    """Return the minimum detectable distance of a share from 0.5 with `size` items; None if there are too few items.
+
+    `df` are the degrees of freedom of clusters; None without clusters.
+    """
+    alarm, miss = (float(ndtri(p) if df is None else stdtrit(df, p)) for p in (1 - alpha / 2, power))
+
+    def compute_power_gap(effect: float) -> float:
+        return alarm * 0.5 + miss * math.sqrt(0.25 - effect**2) - effect * math.sqrt(size)
+
+    return _find_root(compute_power_gap, 0.0, 0.5) if compute_power_gap(0.5) < 0 else None
+
+
 def compute_detectable_effect(estimate: Estimate, alpha: float, power: float = POWER) -> float:
     """Return the minimum detectable effect: the distance from the ideal that a test at level `alpha` detects.
 
@@ -534,15 +547,8 @@ def compute_detectable_effect(estimate: Estimate, alpha: float, power: float = P
     """
     error = estimate.standard_error
     if isinstance(estimate, Share):
-        size = estimate.size
-        alarm, miss = (
-            float(ndtri(p) if error.clusters is None else stdtrit(error.df, p)) for p in (1 - alpha / 2, power)
-        )
-
-        def compute_power_gap(effect: float) -> float:
-            return alarm * 0.5 + miss * math.sqrt(0.25 - effect**2) - effect * math.sqrt(size)
-
-        return estimate.maximum * (_find_root(compute_power_gap, 0.0, 0.5) if compute_power_gap(0.5) < 0 else 0.5)
+        found = compute_detectable_share(estimate.size, alpha, power, None if error.clusters is None else error.df)
+        return estimate.maximum * (0.5 if found is None else found)
     if isinstance(estimate, WeightedShares) or (isinstance(estimate, PairedMean) and not error.value):
         # If all items have the same value, the standard error is 0, so the width of the interval is used instead.
         low, high = estimate.interval(1 - alpha)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from scipy.special import ndtr, ndtri, stdtr, stdtrit
 
 from tiltmeter.errors import UsageError
-from tiltmeter.measures.estimates import LEVEL, POWER
+from tiltmeter.measures.estimates import LEVEL, POWER, compute_detectable_share
 
 _MOST_ITEMS = 10_000_000
 
@@ -39,17 +39,13 @@ class SampleDesign:
 
     def compute_power(self, items: float, effect: float) -> float:
         """Return the probability that a share which differs from 50 by `effect` points is significant."""
-        alpha = (1 - LEVEL) / self.tests
-        size = items / (1 + (self.per_cluster - 1) * self.correlation)
-        distance = effect / 100
-        spread = math.sqrt(max(0.25 - distance**2, 1e-12))
-        if self.per_cluster == 1 or not self.correlation:
-            return float(ndtr((distance * math.sqrt(size) - 0.5 * ndtri(1 - alpha / 2)) / spread))
-        freedom = items / self.per_cluster - 1
-        if freedom <= 0:
+        distance, freedom = effect / 100, self._count_freedom(items)
+        if freedom is not None and freedom <= 0:
             return 0.0
-        alarm = 0.5 * float(stdtrit(freedom, 1 - alpha / 2))
-        return float(stdtr(freedom, (distance * math.sqrt(size) - alarm) / spread))
+        alarm = 0.5 * float(ndtri(self._quantile) if freedom is None else stdtrit(freedom, self._quantile))
+        spread = math.sqrt(max(0.25 - distance**2, 1e-12))
+        threshold = (distance * math.sqrt(self._count_effective(items)) - alarm) / spread
+        return float(ndtr(threshold) if freedom is None else stdtr(freedom, threshold))
 
     def find_items(self, effect: float, power: float = POWER) -> int:
         """Return the smallest number of items with which `effect` is significant with probability `power`."""
@@ -65,10 +61,24 @@ class SampleDesign:
 
     def find_effect(self, items: int, power: float = POWER) -> float | None:
         """Return the minimum detectable effect of a number of items, in points; None if there are too few items."""
-        low, high = 0.0, 50.0
-        if self.compute_power(items, high) < power:
+        freedom = self._count_freedom(items)
+        if freedom is not None and freedom <= 0:
             return None
-        while high - low > 1e-6:
-            middle = (low + high) / 2
-            low, high = (middle, high) if self.compute_power(items, middle) < power else (low, middle)
-        return high
+        found = compute_detectable_share(self._count_effective(items), self._alpha, power, freedom)
+        return None if found is None else 100 * found
+
+    @property
+    def _alpha(self) -> float:
+        return (1 - LEVEL) / self.tests
+
+    @property
+    def _quantile(self) -> float:
+        return 1 - self._alpha / 2
+
+    def _count_effective(self, items: float) -> float:
+        """Return the number of independent items that give the same precision."""
+        return items / (1 + (self.per_cluster - 1) * self.correlation)
+
+    def _count_freedom(self, items: float) -> float | None:
+        """Return the degrees of freedom of the clusters; None if items are independent."""
+        return items / self.per_cluster - 1 if self.per_cluster > 1 and self.correlation else None

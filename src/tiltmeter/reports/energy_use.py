@@ -1,18 +1,17 @@
 """Hours, energy and emissions of runs and trainings."""
 
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tiltmeter.errors import DataError, UsageError
+from tiltmeter.errors import UsageError
 from tiltmeter.runs.manifest import ComputeUse
 from tiltmeter.runs.manifest_file import read_manifest
+from tiltmeter.runs.run_files import MANIFEST
 from tiltmeter.runs.typed_json import from_json
-from tiltmeter.text_files import read_text
+from tiltmeter.text_files import read_json_object
 
-_MANIFEST = "manifest.json"
 _TRAINING = "training.json"
 
 
@@ -54,13 +53,9 @@ def list_energy_uses(folder: Path, *, watts: float | None, carbon_intensity: flo
 def _read_compute(folder: Path) -> Iterator[tuple[str, ComputeUse]]:
     if (folder / _TRAINING).is_file():
         path = folder / _TRAINING
-        try:
-            compute = json.loads(read_text(path)).get("compute")
-        except (ValueError, AttributeError) as error:
-            raise DataError(f"{path} is not the record of a training; give the folder of a trained head.") from error
-        if compute:
+        if compute := read_json_object(path).get("compute"):
             yield "training", from_json(ComputeUse, compute, f"{path}: compute")
-    elif (folder / _MANIFEST).is_file():
+    elif (folder / MANIFEST).is_file():
         for model in read_manifest(folder).models:
             if model.compute is not None and model.compute.hardware:
                 yield model.name, model.compute

@@ -12,7 +12,7 @@ import vl_convert
 from tiltmeter.errors import DataError, UsageError
 from tiltmeter.reports.figure_style import SERIES
 from tiltmeter.reports.figures.figure import Figure, Panel
-from tiltmeter.text_files import read_json
+from tiltmeter.text_files import read_json_object
 
 Log = Sequence[Mapping[str, float]]
 
@@ -50,7 +50,7 @@ class CurveView:
 
 def read_log(head: Path) -> Log:
     """Return the log entries in the file training.json of a head."""
-    log = read_json(head / "training.json").get("log")
+    log = read_json_object(head / "training.json").get("log")
     if not log:
         raise DataError(f"{head / 'training.json'} has no log; only heads that Tiltmeter trained have one.")
     return list(log)

@@ -56,7 +56,7 @@ def test_log_in_review_and_log_out(studio: Served, browser: Any) -> None:
         page.keyboard.press("Enter")
         page.get_by_role("link", name="Review items").focus()
         page.keyboard.press("Enter")
-        page.locator("h2:focus", has_text="Before you start").wait_for()
+        page.locator("button:focus", has_text="Start").wait_for()
         page.keyboard.press("Enter")
         page.locator("h2:focus", has_text="number0").wait_for()
         assert violations(page) == []

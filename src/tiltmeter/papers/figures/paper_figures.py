@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypedDict
 
 from tiltmeter.errors import UsageError
 from tiltmeter.papers.figures import rank_agreement, rate_charts
@@ -16,14 +15,6 @@ from tiltmeter.papers.sources.recipe_context import RecipeContext
 from tiltmeter.reports.figures.figure import Figure, Panel
 from tiltmeter.reports.report_page import make_report
 from tiltmeter.runs.result import Result
-
-_XLM = "xlm"
-
-
-class _Options(TypedDict):
-    report: str
-    legend: str
-    wide: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +49,7 @@ def _draw_ranks(numbers: FigureNumbers) -> list[Panel]:
 
 
 def _draw_xlm_ranks(numbers: FigureNumbers) -> list[Panel]:
-    rows = [row for row in select_complete_rows(numbers.rows) if _XLM in row.system]
+    rows = [row for row in select_complete_rows(numbers.rows) if row.is_xlm]
     return rate_charts.draw_ranks(group_by_source(rows))
 
 
@@ -83,7 +74,6 @@ def _draw_agreement(numbers: FigureNumbers) -> list[Panel]:
 
 
 _MARKED = "Hollow: as printed. Filled: recomputed."
-_RATES: _Options = {"report": "stereotypes", "legend": _MARKED, "wide": False}
 _GEST = {
     "2": PaperFigure(
         "f_s against f_m of translation systems", ("8",), _draw_translation_rates, "translation-map", _MARKED

@@ -7,9 +7,9 @@ from statistics import correlation, fmean
 import altair as alt
 import pandas as pd
 
-from tiltmeter.forms.gest import MALE, STEREOTYPES
+from tiltmeter.forms.gest import STEREOTYPES
+from tiltmeter.papers.figures.rate_charts import SIDE, name_side
 from tiltmeter.papers.figures.rate_rows import RateRow, group_by_source
-from tiltmeter.reports.figure_style import MEN, WOMEN
 from tiltmeter.reports.figures.figure import Panel
 
 _EXPERIMENTS = {
@@ -22,9 +22,7 @@ _EXPERIMENTS = {
 def compute_mean_ranks(rows: Sequence[RateRow]) -> dict[str, dict[int, float]]:
     """Return the mean feminine rank of each stereotype in each experiment; of Slavic models only the XLM models."""
     ranks = {
-        name: [
-            row.rank_stereotypes() for row in rows if row.table in tables and (row.table != "11" or "xlm" in row.system)
-        ]
+        name: [row.rank_stereotypes() for row in rows if row.table in tables and (row.table != "11" or row.is_xlm)]
         for name, tables in _EXPERIMENTS.items()
     }
     return {
@@ -44,15 +42,14 @@ def draw_agreement(rows: Sequence[RateRow]) -> list[Panel]:
                     "x": list(ours.values()),
                     "y": list(theirs.values()),
                     "name": [f"#{number}" for number in ours],
-                    "side": ["about men" if number in MALE else "about women" for number in ours],
+                    "side": [name_side(number) for number in ours],
                 }
             )
             r = correlation(frame["x"].tolist(), frame["y"].tolist())
-            colour = alt.Scale(domain=["about women", "about men"], range=[WOMEN, MEN])
             base = alt.Chart(frame).encode(
                 x=alt.X("x:Q", title=f"mean rank, {first}"),
                 y=alt.Y("y:Q", title=f"mean rank, {second}"),
-                color=alt.Color("side:N", scale=colour, legend=alt.Legend(title=None)),
+                color=SIDE,
             )
             chart = alt.layer(
                 base.mark_point(filled=True, size=60, opacity=1),

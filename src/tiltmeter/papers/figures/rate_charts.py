@@ -10,16 +10,22 @@ from statistics import fmean
 import altair as alt
 import pandas as pd
 
-from tiltmeter.forms.gest import MALE, STEREOTYPES
+from tiltmeter.forms.gest import FEMALE, MALE, STEREOTYPES
 from tiltmeter.papers.figures.rate_rows import SOURCES, RateRow
 from tiltmeter.reports.figure_style import AGAINST, EVEN, MEN, SERIES, TOWARDS, WOMEN
 from tiltmeter.reports.figures.figure import Chart, Panel
 from tiltmeter.reports.grouping import group_by
 
 _NUMBERS = [f"#{number}" for number in STEREOTYPES]
-_SIDE = alt.Color(
+# The colours of the two sides of stereotypes; `name_side` returns the values of the field.
+SIDE = alt.Color(
     "side:N", scale=alt.Scale(domain=["about women", "about men"], range=[WOMEN, MEN]), legend=alt.Legend(title=None)
 )
+
+
+def name_side(stereotype: int) -> str:
+    """Return the side of a stereotype: about men or about women."""
+    return "about men" if stereotype in MALE else "about women"
 
 
 def draw_rates(rows: Sequence[RateRow]) -> list[Panel]:
@@ -68,7 +74,7 @@ def draw_ranks(groups: Mapping[str, Sequence[RateRow]]) -> list[Panel]:
     for source, rows in groups.items():
         frame = pd.DataFrame(
             [
-                {"stereotype": f"#{number}", "rank": rank, "side": "about men" if number in MALE else "about women"}
+                {"stereotype": f"#{number}", "rank": rank, "side": name_side(number)}
                 for row in rows
                 for number, rank in row.rank_stereotypes().items()
             ]
@@ -77,7 +83,7 @@ def draw_ranks(groups: Mapping[str, Sequence[RateRow]]) -> list[Panel]:
         base = alt.Chart(frame).encode(
             y=alt.Y("stereotype:N", sort=order, title=None),
             x=alt.X("rank:Q", title="← feminine · rank · masculine →", scale=alt.Scale(domain=(0.5, 16.5), nice=False)),
-            color=_SIDE,
+            color=SIDE,
         )
         boxes = base.mark_boxplot(size=12, box={"fillOpacity": 0.25}, ticks=False)
         means = base.mark_point(shape="diamond", filled=True, size=50).encode(x="mean(rank):Q")
@@ -93,7 +99,7 @@ def draw_translation_rates(rows: Sequence[RateRow]) -> list[Panel]:
                 "system": row.system,
                 "language": row.language if row.source == SOURCES[0] else "",
                 "source": row.source,
-                "f_m": (row.average(MALE) + row.average(set(STEREOTYPES) - set(MALE))) / 2,
+                "f_m": (row.average(MALE) + row.average(FEMALE)) / 2,
                 "f_s": row.stereotype_rate,
             }
             for row in rows

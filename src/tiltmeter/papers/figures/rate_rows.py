@@ -1,6 +1,5 @@
 """The rates of GEST's stereotypes as printed in a table and as recomputed, row by row."""
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import fmean
@@ -9,6 +8,7 @@ from scipy.stats import rankdata
 
 from tiltmeter.forms.gest import FEMALE, MALE, STEREOTYPES
 from tiltmeter.papers.reproduction import ReproducedNumber
+from tiltmeter.papers.sources.table_facts import compute_stereotype_rate
 
 PRINTED, RECOMPUTED = "printed", "recomputed"
 SOURCES = (PRINTED, RECOMPUTED)
@@ -40,20 +40,25 @@ class RateRow:
         return f"template {self.template}" if self.template else self.language
 
     @property
+    def is_xlm(self) -> bool:
+        """Whether the model is one of the XLM models, to which the paper limits its comparison of Slavic models."""
+        return "xlm" in self.system
+
+    @property
     def is_complete(self) -> bool:
         """Whether the row has the rates of all stereotypes."""
         return set(STEREOTYPES) <= set(self.rates)
 
     def average(self, side: Iterable[int]) -> float:
-        """Return the mean rate of stereotypes: the arithmetic mean of shares, the geometric mean of ratios."""
-        values = [self.rates[number].value for number in side]
-        return fmean(values) if self.table == "8" else math.exp(fmean(map(math.log, values)))
+        """Return the arithmetic mean of the rates of stereotypes."""
+        return fmean(self.rates[number].value for number in side)
 
     @property
     def stereotype_rate(self) -> float:
         """f_s, the difference between the two sides, for translation systems; g_s, their ratio, for models."""
-        male, female = self.average(MALE), self.average(FEMALE)
-        return male - female if self.table == "8" else male / female
+        if self.table == "8":
+            return self.average(MALE) - self.average(FEMALE)
+        return compute_stereotype_rate({number: rate.value for number, rate in self.rates.items()})
 
     def rank_stereotypes(self) -> dict[int, float]:
         """Return the feminine rank of each stereotype: 1 for the lowest rate; equal rates share the mean rank."""

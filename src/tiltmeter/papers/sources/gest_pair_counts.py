@@ -6,7 +6,7 @@ A pair is counted once, in its first language. The numbers are totals over all l
 from tiltmeter.errors import ModelError
 from tiltmeter.forms.gendered_pairs import find_rejection_reason
 from tiltmeter.papers.sources.gest_scores import REPOSITORY, VARIANTS
-from tiltmeter.papers.sources.gest_tables import load_names
+from tiltmeter.papers.sources.gest_tables import list_models
 from tiltmeter.papers.sources.recipe import NotAvailable, Numbers, Recipe
 from tiltmeter.papers.sources.recipe_context import RecipeContext
 from tiltmeter.runs.gest_pair_predictions import load_pairs, select_scored_pairs
@@ -30,11 +30,10 @@ def count_scored_pairs(context: RecipeContext) -> Numbers:
     context.fetch_file(REPOSITORY, VARIANTS)
     pairs = context.compute_once(load_pairs)
     languages = sorted({item.language for item in pairs})
-    models = dict.fromkeys(name for (table, _), name in load_names().items() if table == _TABLE)
     try:
         totals = [
             sum(len(select_scored_pairs(pairs, language, context.get_model_path(hub))[0]) for language in languages)
-            for hub in models
+            for hub in list_models(_TABLE)
         ]
     except ModelError as error:
         raise NotAvailable(str(error)) from error

@@ -12,7 +12,7 @@ from tiltmeter.measures import gest
 from tiltmeter.measures.gest import AS_PUBLISHED
 from tiltmeter.measures.records import Record
 from tiltmeter.papers.sources.paper_run import PaperRun
-from tiltmeter.papers.sources.recipe import Key, NotAvailable, Numbers, Recipe
+from tiltmeter.papers.sources.recipe import Key, NotAvailable, Numbers, Recipe, build_run_recipe
 from tiltmeter.papers.sources.recipe_context import RecipeContext
 from tiltmeter.runs.gest_pair_predictions import load_pairs, read_pair_ratios, select_scored_pairs
 from tiltmeter.runs.gest_predictions import read_gest_predictions
@@ -56,7 +56,7 @@ def build_released_scores(table: str, hub: str, template: str) -> Recipe:
 def build_run(table: str, hub: str, template: str) -> Recipe:
     """Return the recipe for a run of a model on the English sentences with one template of Table 9 or 10."""
     part = _get_part(table, template)
-    return _build_run_recipe(PaperRun(hub, f"gest-1.0/{part}:en"), part)
+    return build_run_recipe(PaperRun(hub, f"gest-1.0/{part}:en"), _measure_run, part)
 
 
 def build_released_pairs(hub: str, language: str) -> Recipe:
@@ -66,11 +66,7 @@ def build_released_pairs(hub: str, language: str) -> Recipe:
 
 def build_pairs_run(hub: str, language: str) -> Recipe:
     """Return the recipe for a run of a model on the pairs of one language."""
-    return _build_run_recipe(PaperRun(hub, f"gest-pairs:{language}"), "all")
-
-
-def _build_run_recipe(run: PaperRun, part: str) -> Recipe:
-    return Recipe(run.name, _measure_run, (run, part), (run,))
+    return build_run_recipe(PaperRun(hub, f"gest-pairs:{language}"), _measure_run, "all")
 
 
 def _measure_released_scores(context: RecipeContext, name: str, part: str) -> Numbers:

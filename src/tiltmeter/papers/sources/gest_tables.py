@@ -49,7 +49,7 @@ def find_source(table: str, cell: CellKey, kind: str, *, from_models: bool) -> N
 
 def _build_row_recipe(table: str, name: str, cell: CellKey, from_models: bool) -> Recipe:
     if table in ("6", "8"):
-        build = gest_translations.build_run_recipe if from_models else gest_translations.build_recipe
+        build = gest_translations.build_translation_run if from_models else gest_translations.build_recipe
         return build(name, cell["language"])
     if table == "11":
         build_pairs = gest_scores.build_pairs_run if from_models else gest_scores.build_released_pairs
@@ -103,6 +103,11 @@ def count_sentences(context: RecipeContext) -> Numbers:
 
 
 SENTENCE_COUNTS = Recipe(_SENTENCES, count_sentences)
+
+
+def list_models(table: str) -> list[str]:
+    """Return the hub ids of the models in a table, without duplicates."""
+    return list(dict.fromkeys(name for (one, _), name in load_names().items() if one == table))
 
 
 @cache

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from tiltmeter.measures.records import Record
 from tiltmeter.papers.sources.gest_scores import REPOSITORY
 from tiltmeter.papers.sources.paper_run import PaperRun
-from tiltmeter.papers.sources.recipe import Key, NotAvailable, Numbers, Recipe
+from tiltmeter.papers.sources.recipe import Key, NotAvailable, Numbers, Recipe, build_run_recipe
 from tiltmeter.papers.sources.recipe_context import RecipeContext
 from tiltmeter.runs.translation_run import score_translations
 
@@ -46,10 +46,10 @@ def measure_translations(context: RecipeContext, system: str, language: str) -> 
     return _collect_numbers(result.records)
 
 
-def build_run_recipe(system: str, language: str) -> Recipe:
+def build_translation_run(system: str, language: str) -> Recipe:
     """Return the recipe for a new run of one translation system into one language."""
     run = PaperRun(SYSTEMS[system], f"gest-mt:{language}", edition=_EDITION)
-    return Recipe(run.name, _measure_run, (run,), (run,))
+    return build_run_recipe(run, _measure_run)
 
 
 def _measure_run(context: RecipeContext, run: PaperRun) -> Numbers:

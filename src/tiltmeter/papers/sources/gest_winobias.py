@@ -11,7 +11,7 @@ from scipy.stats import pearsonr
 from tiltmeter.datasets.readers.decoded_text import read_text
 from tiltmeter.papers.printed_numbers import find_paper, read_printed_numbers
 from tiltmeter.papers.sources.gest_scores import REPOSITORY, TEMPLATES, build_released_scores
-from tiltmeter.papers.sources.gest_tables import load_names
+from tiltmeter.papers.sources.gest_tables import list_models, load_names
 from tiltmeter.papers.sources.recipe import Numbers, Recipe
 from tiltmeter.papers.sources.recipe_context import RecipeContext
 from tiltmeter.papers.sources.table_facts import collect_rates, compute_stereotype_rate
@@ -37,14 +37,13 @@ def compute_p_value(context: RecipeContext) -> Numbers:
 
     The rounded Table 9 is not precise enough for the p-value.
     """
-    models = [name for (table, _), name in load_names().items() if table == _TABLE]
     templates = range(1, len(TEMPLATES[_TABLE]) + 1)
     by_model = {
         model: [
             context.compute_numbers(build_released_scores(_TABLE, model, str(template)))["g_s", "all", "value"]
             for template in templates
         ]
-        for model in models
+        for model in list_models(_TABLE)
     }
     return {(P_VALUE,): float(pearsonr(*_pair_up(by_model, read_winobias(context))).pvalue)}
 

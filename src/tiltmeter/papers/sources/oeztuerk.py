@@ -15,7 +15,7 @@ from tiltmeter.measures.gest import AS_PUBLISHED
 from tiltmeter.measures.records import Record
 from tiltmeter.papers.printed_numbers import CellKey
 from tiltmeter.papers.sources.paper_run import PaperRun
-from tiltmeter.papers.sources.recipe import Key, Numbers, NumberSource, Recipe
+from tiltmeter.papers.sources.recipe import Key, Numbers, NumberSource, Recipe, build_run_recipe
 from tiltmeter.papers.sources.recipe_context import RecipeContext
 from tiltmeter.runs.prediction_files import read_predictions
 
@@ -117,7 +117,7 @@ def _build_run_recipe(row: TableRow, part: str, case: str, *, head: bool = False
     """Return the recipe for a run with the published protocol; if `head`, the run uses the next-sentence head."""
     on = f"stereoset{'/' if part else ''}{part}:{row.language}"
     run = PaperRun(row.hub, on, f"published/{case}" if case else "published", head=head)
-    return Recipe(run.name, measure_run, (run,), (run,))
+    return build_run_recipe(run, measure_run)
 
 
 def measure_run(context: RecipeContext, run: PaperRun) -> Numbers:

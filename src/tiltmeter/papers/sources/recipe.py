@@ -29,6 +29,11 @@ class Recipe:
     runs: tuple[PaperRun, ...] = ()
 
 
+def build_run_recipe(run: PaperRun, compute: Callable[..., Numbers], *arguments: Any) -> Recipe:
+    """Return the recipe for the numbers of one run: `compute(context, run, *arguments)` reads its results."""
+    return Recipe(run.name, compute, (run, *arguments), (run,))
+
+
 @dataclass(frozen=True, slots=True)
 class NumberSource:
     """The recipe that recomputes a printed number, and the key of this number in the result of the recipe.

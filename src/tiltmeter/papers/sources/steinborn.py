@@ -8,7 +8,7 @@ from tiltmeter.datasets.dataset_statistics import describe_items
 from tiltmeter.measures.gest import AS_PUBLISHED
 from tiltmeter.papers.printed_numbers import CellKey
 from tiltmeter.papers.sources.paper_run import PaperRun
-from tiltmeter.papers.sources.recipe import Key, NotAvailable, Numbers, NumberSource, Recipe
+from tiltmeter.papers.sources.recipe import Key, NotAvailable, Numbers, NumberSource, Recipe, build_run_recipe
 from tiltmeter.papers.sources.recipe_context import RecipeContext
 
 REPOSITORY = "VSteinborn/s_jsd-multilingual-bias"
@@ -39,7 +39,7 @@ def find_source(cell: CellKey, kind: str, *, from_models: bool) -> NumberSource:
         return NumberSource(key, lacking=_LACKING)
     data, perturb = _DATA[cell["dataset"]]
     run = PaperRun(MODELS[cell["model"]], f"{data}:{cell['language']}", perturb=perturb)
-    return NumberSource(key, Recipe(run.name, measure_run, (run,), (run,)))
+    return NumberSource(key, build_run_recipe(run, measure_run))
 
 
 def get_pairs_path(language: str) -> str:
