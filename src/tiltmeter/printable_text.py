@@ -13,7 +13,9 @@ if TYPE_CHECKING:
 # Bidirectional embeddings, overrides and isolates reorder the text around them, so they are escaped. Marks (LRM, RLM)
 # and joiners reorder nothing and many scripts need them, so they are kept. Lone surrogates are escaped because they
 # cannot be encoded as UTF-8. Tabs and line feeds are harmless.
-_UNSAFE = re.compile("[\u202a-\u202e\u2066-\u2069\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\u2028\u2029\ufeff]")
+_UNSAFE = re.compile(
+    "[\u202a-\u202e\u2066-\u2069\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\u2028\u2029\ufeff\ufffe\uffff]"
+)
 
 
 def escape_unsafe(text: str) -> str:

@@ -78,6 +78,10 @@ def check(
             "the name of a file, the summary is also appended to that file.",
         ),
     ] = None,
+    junit: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write the outcome of each rule as a test case to this JUnit file (XML)."),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the verdicts as JSON.")] = False,
 ) -> None:
     """Check a run against rules: exit code 1 if a rule fails, 2 if a rule is invalid or matches no value of the run.
@@ -96,7 +100,7 @@ def check(
 
     `tiltmeter check runs/new --max "stereoset.SS distance 3" --plan`
 
-    `tiltmeter check runs/new --config tiltmeter.toml --markdown summary.md`
+    `tiltmeter check runs/new --config tiltmeter.toml --markdown summary.md --junit tiltmeter.xml`
     """
 
     from tiltmeter import api
@@ -104,9 +108,10 @@ def check(
     from tiltmeter.comparing.gate_config import NAME, read_gate_config
     from tiltmeter.files import append_text, reject_unwritable_file, write_text
     from tiltmeter.reports.check_results import print_rule_plan, print_verdicts, render_markdown, to_dict
+    from tiltmeter.reports.junit import render_junit
 
-    if markdown is not None:
-        reject_unwritable_file(markdown)
+    for file in filter(None, (markdown, junit)):
+        reject_unwritable_file(file)
     has_rules = bool(maximum or minimum or no_worse_than)
     if config is None and not has_rules and Path(NAME).is_file():
         config = Path(NAME)
@@ -137,6 +142,8 @@ def check(
     summary = render_markdown(verdicts, lenient=lenient)
     if markdown is not None:
         write_text(markdown, summary)
+    if junit is not None:
+        write_text(junit, render_junit(verdicts, lenient=lenient))
     if log := os.environ.get("GITHUB_STEP_SUMMARY"):
         append_text(Path(log), f"{summary}\n")
     if not all(verdict.passed for verdict in verdicts):

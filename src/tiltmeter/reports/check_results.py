@@ -47,13 +47,13 @@ def _build_verdict_table(verdicts: Sequence[RuleVerdict], console: Console) -> T
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("", no_wrap=True)
     for verdict in verdicts:
-        outcome = Text(_describe_outcome(verdict), style=_STYLES[verdict.outcome] if verdict.passed else "bold red")
+        outcome = Text(describe_outcome(verdict), style=_STYLES[verdict.outcome] if verdict.passed else "bold red")
         limit = _format_limit(verdict, ascii_only=console.options.ascii_only)
         value = _format_number(verdict.value)
         cells = (value, _format_judged_value(verdict), limit, str(verdict.n), _format_probability(verdict.even))
-        table.add_row(*map(Text, (_describe_subject(verdict), *cells)), outcome)
+        table.add_row(*map(Text, (describe_subject(verdict), *cells)), outcome)
         named = ", ".join(f"{name} {cell}" for name, cell in zip(columns, cells, strict=True) if cell)
-        lines.append(Text.assemble(f"{_describe_subject(verdict)}\n  ", outcome, f": {named}"))
+        lines.append(Text.assemble(f"{describe_subject(verdict)}\n  ", outcome, f": {named}"))
     return table if console.width >= _TABLE_WIDTH else Text("\n").join(lines)
 
 
@@ -88,7 +88,7 @@ def print_rule_plan(verdicts: Sequence[RuleVerdict], console: Console) -> None:
     for verdict in verdicts:
         needed = "" if verdict.even is None else "none" if verdict.needed is None else f"{verdict.needed:,}"
         probability = _format_probability(verdict.even)
-        cells = (str(verdict.rule), _describe_subject(verdict), f"{verdict.n:,}", probability, needed)
+        cells = (str(verdict.rule), describe_subject(verdict), f"{verdict.n:,}", probability, needed)
         table.add_row(*map(Text, cells))
     console.print(table)
     console.print(
@@ -151,12 +151,12 @@ def render_markdown(verdicts: Sequence[RuleVerdict], *, lenient: bool) -> str:
         sign = ":white_check_mark:" if verdict.passed else ":x:"
         texts = (
             str(verdict.rule),
-            _describe_subject(verdict),
+            describe_subject(verdict),
             _format_number(verdict.value),
             _format_judged_value(verdict),
             _format_limit(verdict),
         )
-        cells = (f"{sign} {_describe_outcome(verdict)}", *map(escape_markdown, texts), f"{verdict.n:,}")
+        cells = (f"{sign} {describe_outcome(verdict)}", *map(escape_markdown, texts), f"{verdict.n:,}")
         lines.append(f"| {' | '.join(cells)} |")
     for _, group in groupby(verdicts, key=lambda verdict: verdict.rule):
         lines += ["", *map(escape_markdown, list_notes(list(group)))]
@@ -185,7 +185,19 @@ def to_dict(verdict: RuleVerdict) -> dict[str, Any]:
     }
 
 
-def _describe_subject(verdict: RuleVerdict) -> str:
+def describe_numbers(verdict: RuleVerdict) -> str:
+    """Return a sentence with the value, its interval, n, and the number that was compared with the limit."""
+    low, high = verdict.low, verdict.high
+    interval = "" if low is None or high is None else f" [{_format_number(low)}, {_format_number(high)}]"
+    end = "value" if verdict.end == "value" else f"{verdict.end} end of the interval"
+    return (
+        f"{describe_subject(verdict)} is {_format_number(verdict.value)}{interval}, n = {verdict.n:,}; the {end}, "
+        f"{_format_number(verdict.judged)}, was compared with the limit {_format_limit(verdict)}."
+    )
+
+
+def describe_subject(verdict: RuleVerdict) -> str:
+    """Return the model, the data and the quantity that a rule checked."""
     return f"{verdict.model} on {verdict.location}: {verdict.quantity}"
 
 
@@ -203,5 +215,6 @@ def _format_limit(verdict: RuleVerdict, *, ascii_only: bool = False) -> str:
     return f"{signs[verdict.rule.kind != 'min']} {verdict.rule.limit:g}"
 
 
-def _describe_outcome(verdict: RuleVerdict) -> str:
+def describe_outcome(verdict: RuleVerdict) -> str:
+    """Return the outcome in words: a rule that passes leniently without being shown to hold is "not broken"."""
     return verdict.outcome if verdict.outcome != "not shown" or not verdict.passed else "not broken"
