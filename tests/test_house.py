@@ -35,6 +35,7 @@ PACKAGES = [
     "benchmarks",
     "engine",
     "models",
+    "installation",
     "translators",
     "measures",
     "runs",
