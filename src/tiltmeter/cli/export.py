@@ -30,13 +30,16 @@ def export(
     """Write the results of a run in the format of another tool.
 
     For example, `model-card` writes the `model-index` of a model card on Hugging Face, and `lm-eval` writes a results
-    file of the Language Model Evaluation Harness. docs/how-to/exports.md describes all formats.
+    file of the Language Model Evaluation Harness. `items` is a CSV table of all items, and `bibtex` lists the papers to
+    cite. docs/how-to/exports.md describes all formats.
 
     **Examples**
 
     `tiltmeter export runs/bert --to model-card`
 
     `tiltmeter export runs/bert --to lm-eval --out results.json`
+
+    `tiltmeter export runs/bert --to items --out items.csv`
 
     `tiltmeter export runs/bert --to hf-eval-results --dataset-id my-name/stereoset --out .eval_results/stereoset.yaml`
     """

@@ -109,7 +109,7 @@ def _judge_record(rule: Rule, record: Record, result: Result, lenient: bool) -> 
             raise UsageError(
                 f"The rule {rule.text!r} has the word distance, but {record.measure} has no ideal; delete the word."
             )
-        ends = _convert_to_distance_interval(ends, record.ideal) if ends else None
+        ends = convert_to_distance_interval(ends, record.ideal) if ends else None
         value, quantity = abs(value - record.ideal), f"distance of {quantity} from {record.ideal:g}"
     group = "" if record.view == "all" else f", {record.view} {record.group}"
     return judge_value(
@@ -128,7 +128,7 @@ def _judge_record(rule: Rule, record: Record, result: Result, lenient: bool) -> 
     )
 
 
-def _convert_to_distance_interval(ends: Interval, ideal: float) -> Interval:
+def convert_to_distance_interval(ends: Interval, ideal: float) -> Interval:
     """Convert the interval of a value to the interval of its distance from the ideal.
 
     If the interval of the value contains the ideal, the minimum distance is 0.

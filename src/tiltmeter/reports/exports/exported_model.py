@@ -4,11 +4,14 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from tiltmeter.datasets.catalogue import DATASETS
 from tiltmeter.datasets.name_suggestions import suggest_name
+from tiltmeter.datasets.upstream_files import UpstreamFile
 from tiltmeter.errors import UsageError
 from tiltmeter.measures import get_measure
 from tiltmeter.measures.pooled_rows import find_rows_judged_by_part, find_unreliable_verdict, get_pooling_key
 from tiltmeter.measures.records import OVERALL, Record
+from tiltmeter.models.scheme import find_scheme
 from tiltmeter.reports.formatting import format_four_digits, format_interval
 from tiltmeter.runs.manifest import DataEntry, ModelEntry, build_model_entry
 from tiltmeter.runs.result import Result
@@ -65,6 +68,23 @@ def build_slug(*words: str) -> str:
     'gender_pairs_de_s_jsd_x_1e3'
     """
     return re.sub(r"\W+", "_", "_".join(words)).strip("_").lower()
+
+
+def list_data_urls(entry: DataEntry) -> list[str]:
+    """Return the addresses of the repositories that have the items of a data set; empty for a user's own file."""
+    data_set = DATASETS.get(entry.benchmark) or DATASETS.get(entry.source or "")
+    files = [file for file in (data_set.files if data_set else ()) if isinstance(file, UpstreamFile)]
+    return list(dict.fromkeys(f"https://github.com/{file.repository}/tree/{file.commit}" for file in files))
+
+
+def build_model_id(name: str) -> str:
+    """Return the name of a model without its scheme and without the address of its server.
+
+    >>> build_model_id("chat:some/model@http://localhost:8000/v1"), build_model_id("bert-base-cased")
+    ('some/model', 'bert-base-cased')
+    """
+    name = re.sub(r"@[a-z]+://.*", "", name)
+    return name.partition(":")[2] if find_scheme(name) else name
 
 
 def describe_record(record: Record, data: Sequence[DataEntry]) -> str:

@@ -1,6 +1,5 @@
 """Export to a model card: the model index that the Hugging Face Hub displays, and a list of facts in Markdown."""
 
-import re
 from collections.abc import Sequence
 
 from huggingface_hub import EvalResult
@@ -9,9 +8,8 @@ from huggingface_hub.utils import yaml_dump  # type: ignore[attr-defined]  # not
 
 import tiltmeter
 from tiltmeter.measures.records import Record
-from tiltmeter.models.scheme import find_scheme
 from tiltmeter.reports.exports.export_options import ExportOptions
-from tiltmeter.reports.exports.exported_model import SOURCE, build_slug, describe_record, select_model
+from tiltmeter.reports.exports.exported_model import SOURCE, build_model_id, build_slug, describe_record, select_model
 from tiltmeter.reports.formatting import escape_markdown
 from tiltmeter.reports.model_facts import describe_model
 from tiltmeter.runs.manifest import DataEntry, ModelEntry
@@ -26,14 +24,9 @@ def export(result: Result, options: ExportOptions) -> str:
     # For imported predictions, the kind of the model (masked, causal or seq2seq) is unknown.
     task = TASKS.get(str(chosen.entry.kind), "other")
     results = [_build_result(record, task, result.manifest.data) for record in chosen.records]
-    # The name of a model on a server ends with `@` and the address of the server.
-    name = re.sub(r"@[a-z]+://.*", "", chosen.model)
-    index = eval_results_to_model_index(_remove_scheme(name).rpartition("/")[2] or name, results)
+    name = build_model_id(chosen.model)
+    index = eval_results_to_model_index(name.rpartition("/")[2] or name, results)
     return f"---\n{yaml_dump({'model-index': index})}---\n{_render_paragraph(chosen.entry)}"
-
-
-def _remove_scheme(name: str) -> str:
-    return name.partition(":")[2] if find_scheme(name) else name
 
 
 def _render_paragraph(entry: ModelEntry) -> str:
