@@ -26,8 +26,9 @@ class Publication:
 def parse_citation(citation: str) -> list[Publication]:
     """Return the publications in a citation; the list is empty if the citation has another form.
 
-    >>> parse_citation("Ann One, Bo Two: A Title: With More (Findings of ACL 2022)")
-    [Publication(authors=('Ann One', 'Bo Two'), title='A Title: With More', year=2022, venue='Findings of ACL', arxiv='')]
+    >>> (publication,) = parse_citation("Ann One, Bo Two: A Title: With More (Findings of ACL 2022)")
+    >>> publication.authors, publication.title, publication.venue, publication.year
+    (('Ann One', 'Bo Two'), 'A Title: With More', 'Findings of ACL', 2022)
     >>> parse_citation("Ann One: A Title (2025, arXiv:2507.00001)")[0].arxiv
     '2507.00001'
     >>> parse_citation("Somebody 2020")
