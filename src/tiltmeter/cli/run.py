@@ -60,6 +60,14 @@ def run(
         bool, typer.Option("--quiet", "-q", help="Print errors only: no progress, notes or results.")
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print all values as JSON instead of tables.")] = False,
+    log_to: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--log-to",
+            metavar="TRACKER",
+            help="Also log the numbers to `mlflow`, `trackio` or `wandb`; repeat the option for more.",
+        ),
+    ] = None,
     translator: Annotated[
         str | None,
         typer.Option(
@@ -119,13 +127,16 @@ def run(
     `tiltmeter run --translator nllb:facebook/nllb-200-distilled-600M --on gest-mt:sk,uk`
 
     `tiltmeter run ./my-model --on crows-pairs --json > numbers.json`
+
+    `tiltmeter run ./my-model --on stereoset:en --log-to mlflow`
     """
-    from tiltmeter.cli.output import ignore_note, print_note
+    from tiltmeter.cli.output import ignore_note, parse_choice, print_note
     from tiltmeter.cli.run_options import reject_unused_run_options
     from tiltmeter.cli.run_translations import run_translations
     from tiltmeter.datasets.dataset_spec import replace_edition
     from tiltmeter.progress.progress import hide_progress
     from tiltmeter.progress.terminal_progress import show_in_terminal
+    from tiltmeter.reports.run_trackers import TRACKERS, log_result, reject_missing_trackers
     from tiltmeter.runs.evaluate import measure_models
     from tiltmeter.runs.translation.translation_tasks import is_translation_benchmark
 
@@ -135,6 +146,8 @@ def run(
         raise UsageError("--quiet and --json cannot be combined; choose one of them.")
     if quiet and out is None:
         raise UsageError("--quiet prints no results, so it needs a folder for the run; give one with --out.")
+    trackers = [name for text in log_to or [] if (name := parse_choice(text, list(TRACKERS), "--log-to"))]
+    reject_missing_trackers(trackers)
     show = partial(print_result, out=out, report=out is not None and report is not False, quiet=quiet, as_json=as_json)
     watch = hide_progress if quiet else show_in_terminal
     translating = bool(translator or translations or any(map(is_translation_benchmark, on or [])))
@@ -162,6 +175,7 @@ def run(
             watch=watch,
         )
         show(result)
+        log_result(result, trackers)
         return
     result = measure_models(
         models or ["embedded"],
@@ -174,3 +188,4 @@ def run(
         tell=ignore_note if quiet else print_note,
     )
     show(result)
+    log_result(result, trackers)
