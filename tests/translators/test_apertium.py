@@ -77,6 +77,29 @@ def test_a_direction_that_is_not_installed(apertium: ApertiumTranslator) -> None
         open_translator("apertium:eng-xyz")
 
 
+def make_program(folder: Path, monkeypatch: pytest.MonkeyPatch, script: str) -> ApertiumTranslator:
+    program = folder / "apertium"
+    program.write_text(f"#!/bin/sh\n[ $1 = -l ] && echo eng-hbs && exit\n{script}\n", encoding="utf-8")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{folder}:/usr/bin:/bin")
+    return ApertiumTranslator("eng-hbs")
+
+
+def test_words_without_translation_are_unknown_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    marked = "@The *well-being of ana@mail #grad#."
+    translator = make_program(tmp_path, monkeypatch, f"printf '{marked}\\n\\nMir.\\n\\n'")
+    assert translator.list_unknown_words(["", ""]) == [["The", "well", "being"], []]
+
+
+@pytest.mark.parametrize("cut", ["/crash/Q", "s/crash.*/cra/;/cra/q"])
+def test_a_text_that_crashes_the_program_does_not_stop_the_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cut: str
+) -> None:
+    translator = make_program(tmp_path, monkeypatch, f"sed '{cut}'")
+    texts = ["one", "two", "a crash", "four", "five"]
+    assert translator.translate(texts, "hr") == ["one", "two", "", "four", "five"]
+
+
 def test_it_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "")
     with raises_mentioning(UsageError, "apt install apertium apertium-eng-spa"):

@@ -18,8 +18,9 @@ PROGRAM = "apertium"
 # Apertium's code for the languages that it treats as one, Serbo-Croatian.
 _SERBO_CROATIAN = "hbs"
 _BREAK = "\n\n"
-# A word that Apertium does not know; a hyphenated word has one mark.
-_MARKED = re.compile(r"\*(\S+)")
+# A word that Apertium's dictionary does not have (`*`) or has without a translation (`@`); it stands in the output
+# unchanged. A hyphenated word has one mark.
+_MARKED = re.compile(r"(?<!\w)[*@](\S+)")
 
 
 class ApertiumTranslator:
@@ -78,11 +79,14 @@ class ApertiumTranslator:
         return other
 
     def translate(self, texts: Sequence[str], language: str) -> list[str]:  # noqa: ARG002 - the mode includes it
-        """Translate all texts in one call of the program; words that are not in the dictionary stay untranslated."""
+        """Translate texts; words that are not in the dictionary stay untranslated.
+
+        The translation of a text on which the program crashes is empty.
+        """
         return self._translate_paragraphs(texts, ["-u"])
 
     def list_unknown_words(self, texts: Sequence[str]) -> list[list[str]]:
-        """Return the words of each text that Apertium marks with `*`, because its dictionary does not have them."""
+        """Return the words of each text that Apertium marks as unknown (`*`) or as not translated (`@`)."""
         marked = self._translate_paragraphs(texts, [])
         return [[word for chunk in _MARKED.findall(text) for word in _list_words(chunk)] for text in marked]
 
@@ -90,7 +94,18 @@ class ApertiumTranslator:
         # Separate texts by an empty line, because Apertium applies its rules across a single line break.
         paragraphs = [" ".join(text.split()) for text in texts]
         translated = _run_apertium([*options, self.mode], _BREAK.join(paragraphs) + _BREAK)
-        return [" ".join(paragraph.split()) for paragraph in translated.removesuffix(_BREAK).split(_BREAK)]
+        found = translated.removesuffix(_BREAK).split(_BREAK)
+        if translated.endswith(_BREAK) and len(found) == len(texts):
+            return [" ".join(paragraph.split()) for paragraph in found]
+        # If a stage of the pipeline crashes on a text, Apertium cuts its output there and still ends with exit code 0.
+        if len(texts) == 1:
+            return [""]
+        middle = len(texts) // 2
+        return [
+            paragraph
+            for half in (texts[:middle], texts[middle:])
+            for paragraph in self._translate_paragraphs(half, options)
+        ]
 
 
 def _list_words(text: str) -> list[str]:
