@@ -296,4 +296,5 @@ def test_all_forms_declare_factors() -> None:
         "multiple-choice": ["names", "templates"],
         "winomt": ["nouns", "templates"],
         "geneval": ["words"],
+        "word-association": ["names", "words"],
     }

@@ -10,9 +10,9 @@ from tests.measures.present import present
 from tests.support.messages import assert_mentions
 from tiltmeter.forms.multiple_choice import ROLES
 from tiltmeter.measures.estimates import compute_two_sided_p
+from tiltmeter.measures.item_contributions import weigh_levels_equally
 from tiltmeter.measures.measure import list_quantities
 from tiltmeter.measures.multiple_choice import estimate_net_share, measure, notes
-from tiltmeter.measures.multiple_choice_measures import weigh_by_answer
 from tiltmeter.measures.records import Record
 from tiltmeter.measures.verdict_rule import assign_verdicts
 
@@ -236,4 +236,4 @@ def test_contributions_give_the_value_of_the_record() -> None:
         correct = scores.drop_duplicates("item").sort_values("item")["correct"].to_numpy(dtype=object)
         value = float((quantity.values.contributions(roles) @ quantity.values.compute_weights(correct)).item())
         assert value == pytest.approx(values(measure(scores))["BBQ bias"].value)
-    assert weigh_by_answer(np.array(["unknown"] * 4, dtype=object)).tolist() == [0.25] * 4
+    assert weigh_levels_equally(np.array(["unknown"] * 4, dtype=object)).tolist() == [0.25] * 4

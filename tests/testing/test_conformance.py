@@ -18,7 +18,9 @@ from tests.models.test_chat_providers import MessagesServer, messages_serving
 from tests.models.tiny import CAUSAL, MASKED, SEQ2SEQ, made
 from tests.models.tiny_tokenizers import byte_level
 from tests.runs.made import association_scores, gest_scores, pair_scores, winobias_scores
+from tests.runs.word_lists import made_items, word_scores
 from tiltmeter.benchmarks import get_benchmarks
+from tiltmeter.benchmarks.benchmark import UnsupportedPart
 from tiltmeter.forms import get_forms
 from tiltmeter.forms.geneval import GenevalItem
 from tiltmeter.forms.winomt import WinoMTItem
@@ -40,7 +42,10 @@ ITEMS: dict[str, list[Any]] = {
     "pairs": [PAIR, *PAIRS],
     "winobias": [WINOBIAS],
     "winomt": [WinoMTItem("1", "en", "male", "cook", 1, "The cook sang.", "pro")],
+    "word-association": made_items(tests=1, names=1),
 }
+# Benchmarks of chat models only.
+CHAT_ONLY = {"word-association"}
 
 
 @pytest.mark.parametrize("name", sorted(get_forms()))
@@ -48,11 +53,21 @@ def test_forms(name: str) -> None:
     check_form(get_forms()[name], ITEMS[name])
 
 
-@pytest.mark.parametrize("name", sorted(get_benchmarks()))
+@pytest.mark.parametrize("name", sorted(get_benchmarks().keys() - CHAT_ONLY))
 def test_benchmarks(name: str) -> None:
     byte = TokenizerText(byte_level(mask=True), SimpleNamespace(), "causal")
     texts = [masked_text(), causal_text(bos_token="<s>"), seq2seq_text(), byte]
     check_benchmark(get_benchmarks()[name], get_forms()[name], ITEMS[name], texts)
+
+
+@pytest.mark.parametrize("name", sorted(CHAT_ONLY))
+def test_benchmarks_of_chat_models(name: str) -> None:
+    benchmark = get_benchmarks()[name]
+    with pytest.raises(UnsupportedPart, match="chat models only"):
+        benchmark.ask("all", ITEMS[name], causal_text(), protocol=next(iter(benchmark.protocols)))
+    assert benchmark.choice is not None
+    for item in ITEMS[name]:
+        assert {option.role for option in benchmark.choice(item).options} == {"stereotype", "anti-stereotype"}
 
 
 def choice_scores() -> pd.DataFrame:
@@ -82,6 +97,7 @@ SCORES = {
     "pairs": pair_scores,
     "winobias": winobias_scores,
     "winomt": lambda: test_winomt.table(test_winomt.made()),
+    "word_association": partial(word_scores, tests=6, share=0.6),
 }
 
 

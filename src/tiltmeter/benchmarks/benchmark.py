@@ -1,11 +1,15 @@
 """The class `Benchmark` and the results of its function `ask`: trials (questions about items) and skipped items."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from tiltmeter.benchmarks.forced_choice.choice_scores import ItemAnswer
+from tiltmeter.benchmarks.forced_choice.option_orders import OptionOrderDesign
+from tiltmeter.benchmarks.forced_choice.prompts import Prompt
+from tiltmeter.benchmarks.forced_choice.reply_parser import ParsedReply
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.forms import Item
 from tiltmeter.questions import Answer, Choice, Kind, Question
@@ -72,6 +76,22 @@ def allow_splitting(_items: Sequence[Any]) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
+class MessageSet:
+    """The messages to chat models about all items of a portion, for forms whose items share messages.
+
+    - `build(items, language, design, samples)` returns the messages; a message occurs once for each of its items.
+    - `parse(prompt, reply, language)` returns the option that a reply chooses for the item of the message.
+    - `score(answered)` yields additional scores, as (item, role, score), from the messages with their answers.
+    - `count_tokens(items)` returns the maximum length of a reply in tokens, unless the user sets another one.
+    """
+
+    build: Callable[[Sequence[Any], str, OptionOrderDesign, int], list[Prompt]]
+    parse: Callable[[Prompt, str, str], ParsedReply]
+    score: Callable[[Sequence[tuple[Prompt, ItemAnswer]]], Iterable[tuple[str, str, float]]]
+    count_tokens: Callable[[Sequence[Any]], int]
+
+
+@dataclass(frozen=True, slots=True)
 class Benchmark:
     """How items of one form become questions, and which measures apply to their scores.
 
@@ -81,6 +101,7 @@ class Benchmark:
       It returns no parts if the data set itself is divided into parts, or if the benchmark has no parts.
     - `perturbations` maps names to changes of an item that should not change the results.
     - `choice(item)` returns the item as a choice between options; without it, chat models cannot be asked.
+    - `messages` replaces the messages about single items, if several items share a message.
     - `choice_measures` is the name of the module that measures the choices of chat models.
     - `item_by_item(items)` returns whether several calls of `ask`, each with some of the items, return the same trials
       as one call with all items. Several calls need less memory.
@@ -93,6 +114,7 @@ class Benchmark:
     parts: Callable[[Kind], tuple[str, ...]] = _return_no_parts
     perturbations: Mapping[str, Callable[[Any], Any]] = field(default_factory=dict)
     choice: Callable[[Any], Choice] | None = None
+    messages: MessageSet | None = None
     choice_measures: str = "choices"
     item_by_item: Callable[[Sequence[Any]], bool] = _forbid_splitting
 

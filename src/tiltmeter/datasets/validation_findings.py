@@ -17,6 +17,7 @@ _ERRORS = {
     "bad-json": "not valid JSON, or not the expected object",
     "bad-language": "a language that is not a code such as de or pt-BR",
     "bad-pickle": "not the pickle of a pandas table of texts; no code in it is executed",
+    "bad-stimuli": "a test with different numbers of names or words for its two groups",
     "bad-winobias": "not a line of WinoBias, or a file without its companion file",
     "bad-winomt": "not a line of WinoMT, or a file without its files of pro- and anti-stereotypical lines",
     "duplicate-id": "two items with the same id, in one language",

@@ -11,6 +11,7 @@ from functools import partial
 from typing import Literal
 
 import numpy as np
+import pandas as pd
 
 from tiltmeter.errors import UsageError
 from tiltmeter.measures.factors import Labels
@@ -86,6 +87,16 @@ def weigh_difference(labels: Labels, first: str, second: str) -> Floats:
     is_first, is_second = labels == first, labels == second
     weights: Floats = is_first / max(1, is_first.sum()) - is_second / max(1, is_second.sum())
     return weights
+
+
+def weigh_levels_equally(labels: Labels) -> Floats:
+    """Return the weight of each item; the items with the same label have the same total weight.
+
+    >>> weigh_levels_equally(np.array(["stereotype", "anti-stereotype", "anti-stereotype"], dtype=object)).tolist()
+    [0.5, 0.25, 0.25]
+    """
+    codes, names = pd.factorize(labels)
+    return np.asarray(1.0 / (len(names) * np.bincount(codes)[codes]), dtype=np.float64)
 
 
 def _build_list_of_mean(means: Floats) -> list[Floats]:

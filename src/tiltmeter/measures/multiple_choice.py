@@ -26,9 +26,9 @@ from tiltmeter.forms.multiple_choice import AMBIGUOUS, ROLES
 from tiltmeter.measures import choices
 from tiltmeter.measures.association import TIES
 from tiltmeter.measures.choice_measures import CHOSEN
-from tiltmeter.measures.estimates import Estimate, Interval, Mean, PairedMean, Share
+from tiltmeter.measures.estimates import Estimate, Mean, PairedMean, Share
 from tiltmeter.measures.factors import Factors, Labels, read_factors
-from tiltmeter.measures.item_contributions import weigh_difference
+from tiltmeter.measures.item_contributions import weigh_difference, weigh_levels_equally
 from tiltmeter.measures.measure import Measure
 from tiltmeter.measures.missing_answers import PartialEstimate, round_missing_shares
 from tiltmeter.measures.missing_gaps import QUESTION_REFUSALS
@@ -44,7 +44,6 @@ from tiltmeter.measures.multiple_choice_measures import (
     RIGHT_PERSON,
     S_DIS,
     UNKNOWN_ANSWERS,
-    weigh_by_answer,
 )
 from tiltmeter.measures.records import (
     Record,
@@ -53,8 +52,9 @@ from tiltmeter.measures.records import (
     build_record,
     split_by_key,
 )
+from tiltmeter.measures.rescaled_share import RescaledShare
 from tiltmeter.measures.score_checks import require_finite_scores
-from tiltmeter.measures.standard_errors import Floats, StandardError, compute_standard_error
+from tiltmeter.measures.standard_errors import Floats, compute_standard_error
 
 MEASURES = QUESTION_MEASURES
 
@@ -66,36 +66,6 @@ NEEDS_COLUMNS: tuple[str, ...] = ("bias_type", "template", "polarity", "correct"
 _VIEWS = ("bias_type", "label")
 _SIDES = ("stereotype", "anti-stereotype")
 _NO_VARIANCE = "all items have the same value, so the variance is unknown"
-
-
-@dataclass(frozen=True, slots=True)
-class RescaledShare:
-    """A percentage converted to a scale from -100 (for 0%) to 100 (for 100%): twice the percentage minus 100."""
-
-    share: Share
-
-    @property
-    def value(self) -> float:
-        """The estimated value."""
-        return 2 * self.share.value - 100.0
-
-    @property
-    def standard_error(self) -> StandardError:
-        """The standard error of the estimate."""
-        return replace(self.share.standard_error, value=2 * self.share.standard_error.value)
-
-    def compute_p_above(self, null: float) -> float:
-        """Return the one-sided p-value of the hypothesis that the true value is at most `null`."""
-        return self.share.compute_p_above((null + 100.0) / 2)
-
-    def compute_p_below(self, null: float) -> float:
-        """Return the one-sided p-value of the hypothesis that the true value is at least `null`."""
-        return self.share.compute_p_below((null + 100.0) / 2)
-
-    def interval(self, level: float = 0.95) -> Interval:
-        """Return the interval with this confidence level."""
-        low, high = self.share.interval(level)
-        return 2 * low - 100.0, 2 * high - 100.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -382,7 +352,7 @@ def estimate_net_share(sign: Floats, correct: Labels, factors: Factors | None, *
     disambiguated contexts, the discordant items of McNemar's test are the wrong answers. If there are no wrong answers,
     the interval contains the error rates at which n items without an error are still plausible.
     """
-    weights = weigh_by_answer(correct)
+    weights = weigh_levels_equally(correct)
     codes = pd.factorize(correct)[0]
     means = (np.bincount(codes, sign) / np.bincount(codes))[codes]
     mean = Mean(100.0 * float(weights @ sign), compute_standard_error(100.0 * weights * (sign - means), factors))

@@ -1,7 +1,6 @@
 """The measures of multiple-choice questions; `multiple_choice` estimates them."""
 
 import numpy as np
-import pandas as pd
 
 from tiltmeter.benchmarks.forced_choice.choice_scores import ANSWERED
 from tiltmeter.forms.multiple_choice import ROLES, format_role_name
@@ -13,8 +12,7 @@ from tiltmeter.measures.choice_measures import (
     require_coverage,
 )
 from tiltmeter.measures.estimates import PERCENT
-from tiltmeter.measures.factors import Labels
-from tiltmeter.measures.item_contributions import ItemValues, Roles, Strength
+from tiltmeter.measures.item_contributions import ItemValues, Roles, Strength, weigh_levels_equally
 from tiltmeter.measures.measure import WIDEST, Measure
 from tiltmeter.measures.standard_errors import Floats
 from tiltmeter.measures.validity_rules import (
@@ -36,16 +34,6 @@ _SCORES = tuple(format_role_name(role) for role in ROLES)
 def compute_answer_sign(roles: Roles) -> Floats:
     """Return 1 for each item with the answer stereotype, -1 for anti-stereotype, 0 for unknown."""
     return roles[ANSWERS["stereotype"]] - roles[ANSWERS["anti-stereotype"]]
-
-
-def weigh_by_answer(correct: Labels) -> Floats:
-    """Return the weight of each item; the items with the same right answer (a role) have the same total weight.
-
-    >>> weigh_by_answer(np.array(["stereotype", "anti-stereotype", "anti-stereotype"], dtype=object)).tolist()
-    [0.5, 0.25, 0.25]
-    """
-    codes, names = pd.factorize(correct)
-    return np.asarray(1.0 / (len(names) * np.bincount(codes)[codes]), dtype=np.float64)
 
 
 def _check_text_is_used(row: Row) -> str | None:
@@ -90,7 +78,7 @@ BIAS = Measure(
             (ANSWERS["stereotype"], ANSWERS["anti-stereotype"]),
             lambda roles: 100.0 * np.array([compute_answer_sign(roles)]),
             columns=("correct",),
-            weigh=weigh_by_answer,
+            weigh=weigh_levels_equally,
             strata="right answers",
             factors=FACTORS,
             may_be_missing=True,

@@ -12,6 +12,10 @@ if TYPE_CHECKING:
     from tiltmeter.questions import SamplingOptions
 
 
+# The maximum length of an answer that chooses an option, in tokens.
+SHORT_REPLY = 64
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChatOptions:
     """Options for the prompts and the sampling of chat models, and for the maximum cost of a run.
@@ -19,8 +23,9 @@ class ChatOptions:
     With `full`, all wordings of the instruction are used. The answer options of each wording are shown in all cyclic
     orders of the list and of the reversed list, without and with a neutral option. The default is two wordings and no
     neutral option. `temperature` defaults to 0, or to 1 if there are several `samples` per message. `max_tokens` is the
-    maximum length of an answer. `price_in` and `price_out` are prices per million tokens, in any currency. A run that
-    would exceed `max_cost` or `max_requests` is rejected before the first request.
+    maximum length of an answer; it defaults to `SHORT_REPLY`, or to the length that a benchmark needs. `price_in` and
+    `price_out` are prices per million tokens, in any currency. A run that would exceed `max_cost` or `max_requests` is
+    rejected before the first request.
     """
 
     full: bool = define_option(
@@ -30,8 +35,11 @@ class ChatOptions:
         name="full_design",
         changes_results=True,
     )
-    max_tokens: int = define_option(
-        64, "Chat models: maximum length of an answer in tokens.", COUNT, changes_results=True
+    max_tokens: int | None = define_option(
+        None,
+        "Chat models: maximum length of an answer in tokens; default 64, or as many as the lists of a benchmark need.",
+        COUNT,
+        changes_results=True,
     )
     samples: int = define_option(1, "Chat models: number of answers to each message.", COUNT, changes_results=True)
     temperature: float | None = define_option(
@@ -54,7 +62,7 @@ class ChatOptions:
     )
 
     def __post_init__(self) -> None:
-        if self.samples < 1 or self.max_tokens < 1:
+        if self.samples < 1 or (self.max_tokens is not None and self.max_tokens < 1):
             raise UsageError("--samples and --max-tokens must be at least 1.")
         if self.temperature is not None and not 0 <= self.temperature < math.inf:
             raise UsageError(f"--temperature {self.temperature:g} must be a finite number of at least 0.")
@@ -67,14 +75,18 @@ class ChatOptions:
         if self.max_cost is not None and (self.price_in is None or self.price_out is None):
             raise UsageError("--max-cost needs prices per million tokens: set --price-in and --price-out.")
 
-    def build_sampling(self, *, probabilities: bool) -> "SamplingOptions":
-        """Return the sampling options; `probabilities` requests token probabilities instead of a sampled text."""
+    def build_sampling(self, *, probabilities: bool, needed_tokens: int = 0) -> "SamplingOptions":
+        """Return the sampling options; `probabilities` requests token probabilities instead of a sampled text.
+
+        `needed_tokens` is the length of an answer that the benchmarks need, if it is larger than the default.
+        """
         if probabilities and (self.samples > 1 or self.temperature):
             raise UsageError("Probabilities are computed without sampling; remove --samples and --temperature.")
         from tiltmeter.questions import SamplingOptions  # this module imports numpy, which is slow
 
         temperature = self.temperature if self.temperature is not None else float(self.samples > 1)
-        return SamplingOptions(temperature, self.max_tokens, probabilities)
+        longest = self.max_tokens if self.max_tokens is not None else max(SHORT_REPLY, needed_tokens)
+        return SamplingOptions(temperature, longest, probabilities)
 
     def describe_design(self, sampling: "SamplingOptions") -> str:
         """Return the options that differ from the defaults as text, which becomes part of the protocol's name.

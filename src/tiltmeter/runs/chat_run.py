@@ -14,7 +14,7 @@ from tiltmeter.benchmarks.benchmark import UnsupportedPart
 from tiltmeter.benchmarks.forced_choice.choice_scores import ItemAnswer, compute_item_scores
 from tiltmeter.benchmarks.forced_choice.option_orders import OptionOrderDesign
 from tiltmeter.benchmarks.forced_choice.prompts import Prompt, build_prompts
-from tiltmeter.benchmarks.forced_choice.reply_parser import REFUSAL, UNPARSEABLE, parse_reply
+from tiltmeter.benchmarks.forced_choice.reply_parser import REFUSAL, UNPARSEABLE, ParsedReply, parse_reply
 from tiltmeter.errors import ModelError, UsageError
 from tiltmeter.forms import Item, get_form
 from tiltmeter.models.model_protocol import ChatModel
@@ -102,7 +102,9 @@ def ask_chat_models(
     closed when it is finished, unless `keep_open` is set.
     """
     protocol, options = _resolve_protocol(prepared.settings.protocol), prepared.settings.chat or ChatOptions()
-    sampling = options.build_sampling(probabilities=protocol == PROBABILITIES)
+    sampling = options.build_sampling(
+        probabilities=protocol == PROBABILITIES, needed_tokens=_count_needed_tokens(prepared.chosen)
+    )
     perturb = prepared.settings.perturb
     plans = [_build_plan(model, prepared.chosen, protocol, perturb, options, sampling, store) for model in models]
     for plan in plans:
@@ -119,6 +121,12 @@ def ask_chat_models(
         cost += spending.cost or 0.0
         _store_outcomes(plan, replies, sampling, options, spending)
     return [plan.run for plan in plans]
+
+
+def _count_needed_tokens(portions: Sequence[Portion]) -> int:
+    """Return the maximum length of a reply, in tokens, for portions whose items share messages; 0 if there are none."""
+    shared = [(get_benchmark(portion.form).messages, portion.items) for portion in portions]
+    return max((messages.count_tokens(items) for messages, items in shared if messages is not None), default=0)
 
 
 def _build_plan(
@@ -341,20 +349,22 @@ def _build_prompts(
     """Yield the portions (data set, part, language) with their messages; record unsupported portions in `run`."""
     for portion in portions:
         try:
-            choices = _build_choices(portion)
+            choices = _build_choices(portion, protocol)
         except UnsupportedPart as refusal:
             run.refused.append(RefusedPart(model, **portion.get_key_columns(), reason=str(refusal)))
             continue
         prompts: list[Prompt] = []
         items: dict[str, Item] = {}
+        messages, design = get_benchmark(portion.form).messages, OptionOrderDesign(options.full)
         for item, choice in choices:
             if (reason := _explain_unusable_choice(choice)) is not None:
                 run.skipped.append(UnscoredItem(model, **portion.get_key_columns(), item=item.id, reason=reason))
                 continue
             items[item.id] = item
-            prompts += build_prompts(
-                item.id, portion.language, choice, OptionOrderDesign(options.full), options.samples
-            )
+            if messages is None:
+                prompts += build_prompts(item.id, portion.language, choice, design, options.samples)
+        if messages is not None:
+            prompts = messages.build(list(items.values()), portion.language, design, options.samples)
         if not prompts:
             continue
         suffixes = [perturb or "", options.describe_design(sampling)]
@@ -399,8 +409,13 @@ def _skip_long_items(
     return _remove_items(entry, {skip.item for skip in skipped})
 
 
-def _build_choices(portion: Portion) -> list[tuple[Item, Choice]]:
+def _build_choices(portion: Portion, protocol: str) -> list[tuple[Item, Choice]]:
     make = get_benchmark(portion.form).choice
+    if protocol == PROBABILITIES and get_benchmark(portion.form).messages is not None:
+        raise UnsupportedPart(
+            f"A reply about items of the form {portion.form} is a list, whose first token chooses no option; use "
+            f"--protocol {FORCED_CHOICE}."
+        )
     if make is None:
         raise UnsupportedPart(
             f"Items of the form {portion.form} have no options, so chat models cannot be asked about them."
@@ -433,10 +448,14 @@ def _build_tables(
     """Return two tables of a portion (data set, part, language): the answers and the scores."""
     rows: list[dict[str, Any]] = []
     by_item: dict[str, list[ItemAnswer]] = {}
+    messages = get_benchmark(entry.portion.form).messages
+    parse = _parse_choice if messages is None else messages.parse
+    answered: list[tuple[Prompt, ItemAnswer]] = []
     for prompt in entry.prompts:
         reply = replies[prompt.question.digest]
-        answer, outcome = _read_reply(prompt, reply, entry.portion.language, sampling)
+        answer, outcome = _read_reply(prompt, reply, entry.portion.language, sampling, parse)
         by_item.setdefault(prompt.item, []).append(answer)
+        answered.append((prompt, answer))
         rows.append(
             {
                 "model": model,
@@ -453,20 +472,25 @@ def _build_tables(
                 "thinking": reply.thinking,
             }
         )
-    scores = build_score_table(
-        model,
-        entry.portion,
-        entry.protocol,
-        (
-            (entry.items[item], role, role, score)
-            for item, answers in by_item.items()
-            for role, score in compute_item_scores(answers)
-        ),
-    )
+    scored = [(item, *score) for item, answers in by_item.items() for score in compute_item_scores(answers)]
+    if messages is not None:
+        scored += messages.score(answered)
+    rows_of_scores = ((entry.items[item], role, role, score) for item, role, score in scored)
+    scores = build_score_table(model, entry.portion, entry.protocol, rows_of_scores)
     return pd.DataFrame(rows, columns=ANSWERS_SCHEMA.names), scores
 
 
-def _read_reply(prompt: Prompt, reply: Reply, language: str, sampling: SamplingOptions) -> tuple[ItemAnswer, str]:
+def _parse_choice(prompt: Prompt, reply: str, language: str) -> ParsedReply:
+    return parse_reply(reply, [option.text for option in prompt.options], prompt.question.labels, language)
+
+
+def _read_reply(
+    prompt: Prompt,
+    reply: Reply,
+    language: str,
+    sampling: SamplingOptions,
+    parse: Callable[[Prompt, str, str], ParsedReply],
+) -> tuple[ItemAnswer, str]:
     """Return the answer and its outcome. The outcome is the role of the chosen option, "refusal" or "unparseable"."""
     roles = tuple(option.role for option in prompt.options)
     if sampling.probabilities and reply.refused:
@@ -476,8 +500,7 @@ def _read_reply(prompt: Prompt, reply: Reply, language: str, sampling: SamplingO
         best = max(range(len(shares)), key=shares.__getitem__)
         outcome = roles[best] if shares[best] > 0 else "unparseable"
         return ItemAnswer(prompt.arrangement, roles, shares), outcome
-    texts = [option.text for option in prompt.options]
-    parsed = REFUSAL if reply.refused else parse_reply(reply.text, texts, prompt.question.labels, language)
+    parsed = REFUSAL if reply.refused else parse(prompt, reply.text, language)
     shares = tuple(float(place == parsed.place) for place in range(len(roles)))
     answer = ItemAnswer(prompt.arrangement, roles, shares, parsed.outcome == "refusal")
     return answer, parsed.outcome if parsed.place is None else roles[parsed.place]

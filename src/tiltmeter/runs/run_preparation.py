@@ -11,6 +11,7 @@ from tiltmeter.models.model_opener import AnyModel, get_public_name, is_chat_mod
 from tiltmeter.models.model_protocol import CHAT_TEMPLATE, ChatModel
 from tiltmeter.models.option_scope import reject_unused_options
 from tiltmeter.options import ChatOptions, ModelOptions, RunSettings, list_options
+from tiltmeter.options.chat_options import SHORT_REPLY
 from tiltmeter.runs.duplicates import reject_same_names, reject_shared_items
 from tiltmeter.runs.fixed_factors import read_fixed_factors
 from tiltmeter.runs.measurement import read_families, read_margins
@@ -69,7 +70,7 @@ def build_request(
         request["fingerprints"] = fingerprints
     if are_chat_models(requested):
         request |= {"design": "full" if chat.full else "default", "samples": chat.samples}
-        request |= {"temperature": chat.temperature, "max_tokens": chat.max_tokens}
+        request |= {"temperature": chat.temperature, "max_tokens": chat.max_tokens or SHORT_REPLY}
         if settings.keep_tokens:
             raise UsageError("Chat models have no log-probabilities of single tokens; remove --keep-tokens.")
     return request

@@ -1,14 +1,17 @@
 """Estimate the time and cost of a run from earlier runs; no model is loaded and nothing is downloaded."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tiltmeter.benchmarks import get_benchmark
+from tiltmeter.benchmarks.benchmark import Benchmark
 from tiltmeter.benchmarks.forced_choice.option_orders import OptionOrderDesign
 from tiltmeter.benchmarks.forced_choice.prompts import build_prompts
 from tiltmeter.cluster.time_estimates import ModelEstimate, estimate_model, format_duration
 from tiltmeter.cluster.timing_store import TimingStore
-from tiltmeter.forms import get_item_form
+from tiltmeter.forms import Item, get_item_form
 from tiltmeter.models.option_scope import find_source
+from tiltmeter.options.chat_options import SHORT_REPLY
 from tiltmeter.reports.formatting import join_words
 from tiltmeter.studio.item_counts import count_items, load_local_items
 from tiltmeter.studio.model_sizes import find_model_size
@@ -17,8 +20,6 @@ from tiltmeter.studio.studio_workspace import STUDIO_DATABASE, StudioWorkspace
 
 # Approximate number of items in the sample from which the number of messages to a chat model is estimated.
 _SAMPLE = 100
-# Maximum number of tokens in an answer of a chat model.
-_MAX_ANSWER_TOKENS = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,23 +80,30 @@ def _describe_requests(request: RunRequest, workspace: StudioWorkspace, counts: 
     from tiltmeter.runs.chat_budget import Budget
 
     options = ChatOptions(price_in=request.price_in, price_out=request.price_out)
-    requests = tokens_in = 0.0
+    requests = tokens_in = tokens_out = 0.0
     for spec, count in counts.items():
         items = load_local_items(spec, workspace) if count else None
-        make = get_benchmark(get_item_form(items[0]).name).choice if items else None
-        if not items or not count or make is None:
+        benchmark = get_benchmark(get_item_form(items[0]).name) if items else None
+        if not items or not count or benchmark is None or benchmark.choice is None:
             continue
-        step = max(1, len(items) // _SAMPLE)
-        sample = items[::step]
-        prompts = [
-            prompt.question.prompt
-            for item in sample
-            for prompt in build_prompts(item.id, item.language, make(item), OptionOrderDesign())
-        ]
-        share = count / len(sample) * len(served)
+        sample, prompts, longest = _build_sample(items, benchmark)
+        share = count / sample * len(served)
         requests += len(prompts) * share
         tokens_in += sum(map(estimate_tokens, prompts)) * share
-    longest = 1 if request.protocol == "choice-probabilities" else _MAX_ANSWER_TOKENS
-    total, messages = round(requests), round(tokens_in)
-    budget = Budget(total, messages, total * longest, options.cost(messages, total * longest))
+        tokens_out += len(prompts) * share * (1 if request.protocol == "choice-probabilities" else longest)
+    total, messages, replies = round(requests), round(tokens_in), round(tokens_out)
+    budget = Budget(total, messages, replies, options.cost(messages, replies))
     return f"Requests to servers: about {budget.words}. Stored answers are not requested again."
+
+
+def _build_sample(items: Sequence[Item], benchmark: Benchmark) -> tuple[int, list[str], int]:
+    """Return a number of items, the messages about them, and the maximum length of a reply in tokens."""
+    design = OptionOrderDesign()
+    if benchmark.messages is not None:  # items share messages, so all items are needed
+        shared = benchmark.messages.build(items, items[0].language, design, 1)
+        longest = max(SHORT_REPLY, benchmark.messages.count_tokens(items))
+        return len(items), list({prompt.question.digest: prompt.question.prompt for prompt in shared}.values()), longest
+    make = benchmark.choice
+    sample = items[:: max(1, len(items) // _SAMPLE)] if make else []
+    single = [prompt for item in sample if make for prompt in build_prompts(item.id, item.language, make(item), design)]
+    return len(sample), [prompt.question.prompt for prompt in single], SHORT_REPLY

@@ -5,6 +5,7 @@
     blank, follows, pair, speaker, question
                 for each task, the first line of each wording; or a table, if a wording has its own format of the
                 context or its own texts of the options (by role)
+    assign      messages that ask to assign the words {words} to the groups {first} and {second}
     prompt      the words before the context, the question and the answer, in prompts for models that continue a text
     letters     letters of the language's script that may denote options; recognised in replies, never displayed
     replies     words for parsing replies:
@@ -100,6 +101,17 @@ def load_wordings(language: str, task: Task) -> LanguageWordings:
         language, table = ENGLISH, _load_tables()[ENGLISH]
     wordings = [_parse_wording(entry, closing) for entry, closing in zip(table[task], table["closing"], strict=True)]
     return LanguageWordings(language, str(table["neutral"]), tuple(wordings))
+
+
+def load_list_wordings(language: str) -> tuple[str, tuple[str, ...]]:
+    """Return the messages for lists of words in a language, or in English, with the code of their language.
+
+    >>> [load_list_wordings(code)[0] for code in ("en", "eo")]
+    ['en', 'en']
+    """
+    if "assign" not in _load_tables().get(language, {}):
+        language = ENGLISH
+    return language, tuple(_load_tables()[language]["assign"])
 
 
 class PromptWords(NamedTuple):
