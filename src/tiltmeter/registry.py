@@ -13,6 +13,7 @@ from importlib.metadata import EntryPoints, PackageNotFoundError, entry_points, 
 from pkgutil import iter_modules
 from typing import Any, NamedTuple
 
+import tiltmeter
 from tiltmeter.errors import UsageError
 
 OWN_PACKAGE = "tiltmeter"
@@ -56,7 +57,13 @@ def identify_component(group: str, name: str, component: Any) -> ComponentVersio
 
 
 def find_installed_version(package: str) -> str | None:
-    """Return the version of a package; None if the package is not installed."""
+    """Return the version of a package; None if the package is not installed.
+
+    The version of Tiltmeter is that of the code that runs. After an update of an editable installation, the version in
+    its metadata is still the old one.
+    """
+    if package == OWN_PACKAGE:
+        return tiltmeter.__version__
     try:
         return version(package)
     except PackageNotFoundError:
