@@ -15,7 +15,7 @@ from tiltmeter.cli.matrix_engine import (
     TimeLimit,
     check_engine_options,
 )
-from tiltmeter.cli.reproduce_figure import write_number_figure, write_run_figure
+from tiltmeter.cli.reproduce_figure import write_data_figure, write_number_figure, write_run_figure
 from tiltmeter.cli.run_options import reject_given_options
 from tiltmeter.errors import UsageError
 from tiltmeter.printable_text import create_plain_console
@@ -78,7 +78,8 @@ def reproduce(
             metavar="N",
             help="Draw this figure of the paper, with the printed numbers and the recomputed ones: of gest2024, `2` to "
             "`14`, and `5.1` for the order of stereotypes; with --runs, of steinborn2022 `2`; with --runs HEAD, of "
-            "oeztuerk2023 `1` and `2`, and of oeztuerk2022 `4.1` to `4.11` and `A.2` to `A.7`.",
+            "oeztuerk2023 `1` and `2`, and of oeztuerk2022 `4.1` to `4.11` and `A.2` to `A.7`; of oeztuerk2022 also "
+            "`3.1` to `3.5`, with --runs PROJECT for a project of your own.",
         ),
     ] = None,
     figures: Annotated[
@@ -89,7 +90,7 @@ def reproduce(
         typer.Option(
             metavar="RUN",
             help="With --figure: draw these runs, or all runs in a folder, instead of the numbers of the paper; for "
-            "trainings, the folders of heads. Repeat the option for more.",
+            "trainings, the folders of heads; for stages of a data set, projects. Repeat the option for more.",
         ),
     ] = None,
     model: Annotated[
@@ -202,6 +203,8 @@ def reproduce(
         reject_given_options(context, ("table", "model", "language", "as_json", "markdown"), "not for --figure")
         if runs:
             write_run_figure(paper, figure, figures, runs)
+            return
+        if write_data_figure(paper, figure, figures):
             return
         numbers = list_figure_numbers(paper, figure)
     model_paths = _parse_pairs("--model-path", model_path)

@@ -16,10 +16,13 @@ from tiltmeter.reports.figures.figure import Figure, Panel
 _MAX_SUBJECTS = 20
 
 
-def plot_stages(stages: Sequence[StageCounts], reason: str | None = None) -> Figure:
+def plot_stages(
+    stages: Sequence[StageCounts], reason: str | None = None, *, max_subjects: int | None = _MAX_SUBJECTS
+) -> Figure:
     """Plot the number of items with open problems for each subject after each step, with a panel for each part.
 
     If `reason` is given, only problems with this reason are counted. Repair steps that changed no count are left out.
+    `max_subjects` is the maximum number of subjects in a panel (None: all).
     """
     stages = _leave_out_unchanged(stages, reason)
     rows = [
@@ -42,10 +45,11 @@ def plot_stages(stages: Sequence[StageCounts], reason: str | None = None) -> Fig
         slug="open-by-stage",
         title="Open problems by subject after each step",
         caption=(
-            f"Number of items with open problems{f' with the reason {reason}' if reason else ''}, for at most "
-            f"{_MAX_SUBJECTS} subjects with the most items. Repair steps that changed no number are left out."
+            f"Number of items with open problems{f' with the reason {reason}' if reason else ''}"
+            f"{f', for at most {max_subjects} subjects with the most items' if max_subjects else ''}. "
+            "Repair steps that changed no number are left out."
         ),
-        panels=tuple(Panel(part, _plot_bars(frame[frame["part"] == part], names)) for part in parts),
+        panels=tuple(Panel(part, _plot_bars(frame[frame["part"] == part], names, max_subjects)) for part in parts),
     )
 
 
@@ -62,26 +66,29 @@ def _leave_out_unchanged(stages: Sequence[StageCounts], reason: str | None) -> l
     return kept
 
 
-def _plot_bars(frame: pd.DataFrame, stages: list[str]) -> alt.Chart:
+def _plot_bars(frame: pd.DataFrame, stages: list[str], max_subjects: int | None) -> alt.Chart:
     most = (
         frame.groupby(["stage", "subject"])["items"]
         .sum()
         .groupby("subject")
         .max()
         .sort_values(ascending=False)
-        .index[:_MAX_SUBJECTS]
+        .index[:max_subjects]
     )
     scale = alt.Scale(domain=stages, range=SERIES[: len(stages)])
     if len(stages) > len(SERIES):
         scale = alt.Scale(domain=stages, scheme="viridis")
+    largest = int(frame.groupby(["stage", "subject"])["items"].sum().max())
+    # Few items: Vega would repeat labels, because it rounds the ticks between two whole numbers.
+    ticks = {"values": list(range(largest + 1))} if largest < 10 else {}
     chart: alt.Chart = (
         alt.Chart(frame[frame["subject"].isin(most)])
         .mark_bar()
         .encode(
-            x=alt.X("sum(items):Q", title="items with open problems", axis=alt.Axis(tickMinStep=1, format="d")),
+            x=alt.X("sum(items):Q", title="items with open problems", axis=alt.Axis(format="d", **ticks)),
             y=alt.Y("subject:N", sort=list(most), title=None),
             yOffset=alt.YOffset("stage:N", sort=stages),
-            color=alt.Color("stage:N", sort=stages, scale=scale),
+            color=alt.Color("stage:N", sort=stages, scale=scale, legend=alt.Legend() if len(stages) > 1 else None),
         )
         .properties(height=alt.Step(8 * len(stages) + 8, **{"for": "position"}))
     )

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from tiltmeter.errors import UsageError
 from tiltmeter.papers.figures import rank_agreement, rate_charts
+from tiltmeter.papers.figures.data_figures import NUMBERS, PAPER
 from tiltmeter.papers.figures.rate_rows import RateRow, build_rate_rows, group_by_source, select_complete_rows
 from tiltmeter.papers.figures.training_figures import TRAINING_FIGURES
 from tiltmeter.papers.figures.validity_points import list_validity_points
@@ -112,11 +113,15 @@ FIGURES: Mapping[str, Mapping[str, PaperFigure]] = {
 
 def find_figure(paper: str, number: str) -> PaperFigure:
     """Return a figure of a paper; raise UsageError if it is not known."""
-    if paper in TRAINING_FIGURES:
-        raise UsageError(f"The figures of {paper} show trainings; give the folder of a trained head with --runs HEAD.")
+    if number in TRAINING_FIGURES.get(paper, {}):
+        raise UsageError(
+            f"Figure {number} of {paper} shows a training; give the folder of a trained head with --runs HEAD."
+        )
     figures = FIGURES.get(find_paper(paper).key, {})
+    others = (*(NUMBERS if paper == PAPER else ()), *TRAINING_FIGURES.get(paper, ()))
     if number not in figures:
-        known = f"choose {', '.join(figures)}" if figures else "no figure of this paper can be drawn"
+        known = ", ".join((*figures, *others))
+        known = f"choose {known}" if known else "no figure of this paper can be drawn"
         raise UsageError(f"{paper} has no figure {number!r} here; {known}.")
     return figures[number]
 

@@ -31,10 +31,7 @@ def count_items(context: RecipeContext, part: str, edition: str) -> Numbers:
     terms = Counter(frame.get("target_original", frame["target"]))
     texts = ("sentence", "word")[part == "intrasentence"]
     characters = sum(len(str(text)) for name in ("context", *(f"c{n}_{texts}" for n in "123")) for text in frame[name])
-    without_term = sum(
-        str(target).casefold() not in str(sentence).casefold()
-        for target, sentence in zip(frame["target"], frame["context"], strict=True)
-    )
+    without_term = count_missing_targets(context, part, edition).total()
     numbers: dict[Key, float] = {
         ("items",): len(frame["id"]),
         ("columns of the frame",): len(frame),
@@ -51,6 +48,16 @@ def count_items(context: RecipeContext, part: str, edition: str) -> Numbers:
         english = _read_data_file(context, part, "en")
         numbers["items fewer than in English",] = len(english["id"]) - len(frame["id"])
     return {key: float(number) for key, number in numbers.items()}
+
+
+def count_missing_targets(context: RecipeContext, part: str, edition: str) -> Counter[str]:
+    """Return, for each target term of one data file, the number of items whose context lacks the term."""
+    frame = _read_data_file(context, part, edition)
+    return Counter(
+        str(target)
+        for target, sentence in zip(frame["target"], frame["context"], strict=True)
+        if str(target).casefold() not in str(sentence).casefold()
+    )
 
 
 def _read_data_file(context: RecipeContext, part: str, edition: str) -> dict[str, list[Any]]:
