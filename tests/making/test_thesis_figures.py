@@ -11,8 +11,8 @@ from tiltmeter.making.project import Project
 from tiltmeter.making.project_status import StageCounts
 from tiltmeter.making.repair.target_terms import RULE
 from tiltmeter.making.repair_step import repair_project
-from tiltmeter.papers.figures import data_figures
-from tiltmeter.papers.figures.data_figures import STAGES, draw_project
+from tiltmeter.papers.figures import thesis_figures
+from tiltmeter.papers.figures.thesis_figures import STAGES, draw_project
 
 KEY = ("intrasentence", RULE, "cook")
 ALL = [
@@ -39,7 +39,7 @@ ALL = [
     ],
 )
 def test_each_figure_shows_its_stage(stages: list[StageCounts], expected: list[int | None]) -> None:
-    found = [data_figures._find_stage(number, stages) for number in STAGES]
+    found = [thesis_figures._find_stage(number, stages) for number in STAGES]
     assert [stage and stage.counts[KEY] for stage in found] == expected
 
 

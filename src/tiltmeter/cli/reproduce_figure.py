@@ -23,7 +23,7 @@ def write_number_figure(
 
 def write_data_figure(paper: str, number: str, folder: Path) -> bool:
     """Write a figure of a paper about its data; return False if the figure shows something else."""
-    from tiltmeter.papers.figures.data_figures import NUMBERS, PAPER, draw_data
+    from tiltmeter.papers.figures.thesis_figures import NUMBERS, PAPER, draw_data
     from tiltmeter.papers.sources.recipe_context import RecipeContext
 
     if paper != PAPER or number not in NUMBERS:
@@ -35,8 +35,8 @@ def write_data_figure(paper: str, number: str, folder: Path) -> bool:
 def write_run_figure(paper: str, number: str, folder: Path, runs: Sequence[Path]) -> None:
     """Write a figure of a paper with the numbers of runs, the trainings of heads, or the stages of projects."""
     from tiltmeter.api import load_named_runs
-    from tiltmeter.papers.figures.data_figures import NUMBERS, PAPER, draw_project
     from tiltmeter.papers.figures.paper_figures import draw_runs
+    from tiltmeter.papers.figures.thesis_figures import NUMBERS, PAPER, draw_project
     from tiltmeter.papers.figures.training_figures import TRAINING_FIGURES, draw_training
     from tiltmeter.runs.nested_runs import expand_run_folders
 

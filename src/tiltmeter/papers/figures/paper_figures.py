@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from tiltmeter.errors import UsageError
 from tiltmeter.papers.figures import rank_agreement, rate_charts
-from tiltmeter.papers.figures.data_figures import NUMBERS, PAPER
 from tiltmeter.papers.figures.rate_rows import RateRow, build_rate_rows, group_by_source, select_complete_rows
+from tiltmeter.papers.figures.thesis_figures import NUMBERS, PAPER
 from tiltmeter.papers.figures.training_figures import TRAINING_FIGURES
 from tiltmeter.papers.figures.validity_points import list_validity_points
 from tiltmeter.papers.printed_numbers import PrintedNumber, find_paper

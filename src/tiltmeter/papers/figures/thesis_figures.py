@@ -42,8 +42,8 @@ def draw_data(number: str, context: RecipeContext) -> Figure:
         )
     if number not in _EDITIONS:
         raise UsageError(
-            f"The data of Figure {number} of {PAPER}, {STAGES[number]}, were not released; draw the figure of a project "
-            "of your own with --runs PROJECT."
+            f"The data of Figure {number} of {PAPER}, {STAGES[number]}, were not released; draw the figure of a "
+            "project of your own with --runs PROJECT."
         )
     counts: dict[tuple[str, str, str], int] = {}
     for part in ("intrasentence", "intersentence"):
