@@ -125,7 +125,9 @@ def test_pairs_and_gest_have_layouts() -> None:
     (table,) = lay_out_runs(pairs, load_layout("steinborn2022"), UNKNOWN)
     assert "±" in read_rows(table)["mBERT En"]["CPS",]
     gest = name_runs(run(gest_scores("bert", n=320), family="gest"))
-    (table,) = lay_out_runs(gest, load_layout("gest2024"), UNKNOWN)
+    means, table = lay_out_runs(gest, load_layout("gest2024"), UNKNOWN)
+    assert [column[0] for column in means.columns] == ["men", "women"]
+    assert list(read_rows(means)) == ["bert 3"]
     assert table.columns[:2] == (("#1",), ("#2",))
     assert len(next(iter(read_rows(table).values()))["#1",].split()) == 3
     with raises_mentioning(UsageError, "LMS"):

@@ -14,6 +14,8 @@ from tiltmeter.papers.sources.recipe import NotAvailable, Numbers, Recipe
 
 if TYPE_CHECKING:
     from tiltmeter.measures.records import Record
+    from tiltmeter.runs.manifest import Manifest
+    from tiltmeter.runs.result import Result
 
 Value = TypeVar("Value")
 
@@ -91,15 +93,22 @@ class RecipeContext:
 
     def load_records(self, run: PaperRun) -> list["Record"]:
         """Return the records of a run; raise NotAvailable if there is no such run, or if it lacks scores of items."""
+        result = self._load_run(run)
+        if skipped := result.manifest.skipped:
+            raise NotAvailable(f"{run.name} has no score for {len(skipped)} items: {skipped[0].reason}.")
+        return result.records
+
+    def load_manifest(self, run: PaperRun) -> "Manifest":
+        """Return the manifest of a run; raise NotAvailable if there is no such run."""
+        return self._load_run(run).manifest
+
+    def _load_run(self, run: PaperRun) -> "Result":
         from tiltmeter.runs.result import Result
 
         saved = self.runs.get(run, SavedRun(problem=f"{run.name} was not run."))
         if saved.folder is None:
             raise NotAvailable(saved.problem)
-        result = Result.load(saved.folder)
-        if skipped := result.manifest.skipped:
-            raise NotAvailable(f"{run.name} has no score for {len(skipped)} items: {skipped[0].reason}.")
-        return result.records
+        return Result.load(saved.folder)
 
     def list_differences(self, runs: Iterable[PaperRun]) -> list[str]:
         """Return how runs differ from the experiments of the paper, without duplicates."""

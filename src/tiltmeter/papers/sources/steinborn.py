@@ -17,6 +17,7 @@ REPOSITORY = "VSteinborn/s_jsd-multilingual-bias"
 MODELS = {
     "mBERT": "bert-base-multilingual-cased",
     "xlmR": "xlm-roberta-base",
+    "xlmR (large)": "xlm-roberta-large",
     "BERT": "bert-base-uncased",
     "RoBERTa": "roberta-large",
     "ALBERT": "albert-xxlarge-v2",
@@ -27,6 +28,10 @@ _DATA = {
     "crows-pairs perturbed": ("crows-pairs", "drop-final-character"),
 }
 _WORDS = ("words", "words per sentence")
+_PARAMETERS = "parameters in millions"
+# The languages in which the paper compares models; the other models are English.
+_LANGUAGES = ("de", "en", "fi", "id", "th")
+_MULTILINGUAL = ("mBERT", "xlmR", "xlmR (large)")
 _LACKING = "No predictions were released; use --from-models to run the model."
 
 
@@ -38,6 +43,10 @@ def find_source(cell: CellKey, kind: str, *, from_models: bool) -> NumberSource:
     if not from_models:
         return NumberSource(key, lacking=_LACKING)
     data, perturb = _DATA[cell["dataset"]]
+    if cell["metric"] == _PARAMETERS:
+        languages = _LANGUAGES if cell["model"] in _MULTILINGUAL else ("en",)
+        runs = tuple(PaperRun(MODELS[cell["model"]], f"{data}:{language}") for language in languages)
+        return NumberSource(key, Recipe(f"{runs[0].model} on {data}", count_parameters, runs, runs))
     run = PaperRun(MODELS[cell["model"]], f"{data}:{cell['language']}", perturb=perturb)
     return NumberSource(key, build_run_recipe(run, measure_run))
 
@@ -55,6 +64,14 @@ def count_words(context: RecipeContext, language: str) -> Numbers:
         raise NotAvailable(f"{statistics.note}.")
     total, mean = _WORDS
     return {(total, "value"): float(statistics.words.total), (mean, "value"): statistics.words.mean}
+
+
+def count_parameters(context: RecipeContext, *runs: PaperRun) -> Numbers:
+    """Return the number of parameters of a model, in millions, from one of its runs."""
+    parameters = context.load_manifest(runs[0]).models[0].parameters
+    if parameters is None:
+        raise NotAvailable(f"{runs[0].name} does not state the number of parameters.")
+    return {(_PARAMETERS, "value"): parameters / 1e6}
 
 
 def measure_run(context: RecipeContext, run: PaperRun) -> Numbers:

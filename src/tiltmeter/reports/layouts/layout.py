@@ -30,6 +30,7 @@ class RowModels:
 class LayoutCell:
     """The numbers of a cell: `fields` of each record with one of `measures`, multiplied by `scale`, in a `pattern`.
 
+    The field `count` is the value multiplied by the number of items.
     The first measure decides which cell is the best.
     """
 

@@ -6,6 +6,7 @@ from typing import Literal
 
 from tiltmeter.comparing.attributes import ModelAttributes
 from tiltmeter.errors import UsageError
+from tiltmeter.measures.records import Record
 from tiltmeter.reports.grouping import group_by
 from tiltmeter.reports.layouts.best_cells import BestCells, BestRule
 from tiltmeter.reports.layouts.laid_out_table import LaidOutBlock, LaidOutCell, LaidOutRow, LaidOutTable
@@ -139,9 +140,15 @@ def _format_cell(cell: LayoutCell, entries: Mapping[str, LayoutEntry]) -> str:
     numbers = []
     for measure in cell.measures:
         for name in cell.fields:
-            number = getattr(entries[measure].record, name) if measure in entries else None
+            number = _get_number(entries[measure].record, name) if measure in entries else None
             numbers.append("?" if number is None else f"{number * cell.scale:.{cell.digits}f}")
     return cell.pattern.format(*numbers)
+
+
+def _get_number(record: Record, name: str) -> float | None:
+    """Return a field of a record; "count" is the number of items of a share."""
+    number: float | None = record.value * record.n if name == "count" else getattr(record, name)
+    return number
 
 
 def _describe_shared_rows(blocks: Sequence[LaidOutBlock]) -> str:
