@@ -101,7 +101,7 @@ def test_every_number_has_a_source_of_which_every_file_is_pinned() -> None:
             assert source.recipe.name.partition(" and ")[0] in pinned
     # Two of the six methods in the thesis's Table 3.4, all model results of Steinborn et al., and GEST's
     # judgements of translations.
-    assert unreleased == {"oeztuerk2022": 6, "steinborn2022": 164, "gest2024": 9}
+    assert unreleased == {"oeztuerk2022": 6, "steinborn2022": 170, "gest2024": 9}
 
 
 def test_every_number_can_be_had_from_a_model_or_says_why_not() -> None:

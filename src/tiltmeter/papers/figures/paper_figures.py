@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from tiltmeter.errors import UsageError
 from tiltmeter.papers.figures import rank_agreement, rate_charts
 from tiltmeter.papers.figures.rate_rows import RateRow, build_rate_rows, group_by_source, select_complete_rows
+from tiltmeter.papers.figures.run_rows import list_run_rows, list_run_sizes
 from tiltmeter.papers.figures.thesis_figures import NUMBERS, PAPER
 from tiltmeter.papers.figures.training_figures import TRAINING_FIGURES
 from tiltmeter.papers.figures.validity_points import list_validity_points
@@ -30,7 +31,8 @@ class FigureNumbers:
 class PaperFigure:
     """A figure of a paper: its caption, the tables whose numbers it shows, and the function that draws it.
 
-    `report` is the name of the figure of a report that shows the same for runs. `legend` explains the marks.
+    `report` is the name of the figure of a report that shows the same for runs; without it, `draw_runs` draws runs.
+    `legend` explains the marks.
     """
 
     caption: str
@@ -39,6 +41,7 @@ class PaperFigure:
     report: str = ""
     legend: str = "One panel for the printed numbers, one for those that were recomputed:"
     wide: bool = True
+    draw_runs: Callable[[Sequence[tuple[str, Result]]], list[Panel]] | None = None
 
 
 def _draw_rates(numbers: FigureNumbers) -> list[Panel]:
@@ -62,6 +65,16 @@ def _draw_sizes(numbers: FigureNumbers) -> list[Panel]:
     return rate_charts.draw_sizes(select_complete_rows(numbers.rows))
 
 
+def _draw_run_sizes(runs: Sequence[tuple[str, Result]]) -> list[Panel]:
+    sizes = list_run_sizes(runs)
+    rows = [row for row in select_complete_rows(list_run_rows(runs)) if row.template and row.system in sizes]
+    return rate_charts.draw_sizes(rows, sizes) if rows else []
+
+
+def _draw_run_agreement(runs: Sequence[tuple[str, Result]]) -> list[Panel]:
+    return rank_agreement.draw_agreement(select_complete_rows(list_run_rows(runs)))
+
+
 def _draw_heat_map(numbers: FigureNumbers) -> list[Panel]:
     return rate_charts.draw_heat_map(select_complete_rows(numbers.rows))
 
@@ -77,10 +90,16 @@ def _draw_agreement(numbers: FigureNumbers) -> list[Panel]:
 _MARKED = "Hollow: as printed. Filled: recomputed."
 _GEST = {
     "2": PaperFigure(
-        "f_s against f_m of translation systems", ("8",), _draw_translation_rates, "translation-map", _MARKED
+        "f_s against f_m of translation systems",
+        ("8",),
+        _draw_translation_rates,
+        "translation-map",
+        legend=_MARKED,
     ),
     "3": PaperFigure("Feminine ranks over translation systems and languages", ("8",), _draw_ranks, "feminine-ranks"),
-    "4": PaperFigure("g_s of English models by size and family", ("9", "10"), _draw_sizes, legend=_MARKED),
+    "4": PaperFigure(
+        "g_s of English models by size and family", ("9", "10"), _draw_sizes, legend=_MARKED, draw_runs=_draw_run_sizes
+    ),
     "5": PaperFigure("Feminine ranks over English masked models and templates", ("9",), _draw_ranks, "feminine-ranks"),
     "6": PaperFigure("g_s by model and Slavic language", ("11",), _draw_heat_map, "heat-map"),
     "7": PaperFigure("Feminine ranks over XLM models and Slavic languages", ("11",), _draw_xlm_ranks, "feminine-ranks"),
@@ -91,18 +110,34 @@ _GEST = {
         "Masculine rates of translation systems", ("8",), _draw_rates, "stereotypes", _MARKED, wide=False
     ),
     "12": PaperFigure(
-        "Masculine rates of English masked models", ("9",), _draw_rates, "stereotypes", _MARKED, wide=False
+        "Masculine rates of English masked models",
+        ("9",),
+        _draw_rates,
+        "stereotypes",
+        legend=_MARKED,
+        wide=False,
     ),
     "13": PaperFigure(
-        "Masculine rates of English causal models", ("10",), _draw_rates, "stereotypes", _MARKED, wide=False
+        "Masculine rates of English causal models",
+        ("10",),
+        _draw_rates,
+        "stereotypes",
+        legend=_MARKED,
+        wide=False,
     ),
     "5.1": PaperFigure(
         "Mean ranks of stereotypes in translation systems, English models and Slavic models (text of section 5.1)",
         ("8", "9", "10", "11"),
         _draw_agreement,
+        draw_runs=_draw_run_agreement,
     ),
     "14": PaperFigure(
-        "Masculine rates of masked models in Slavic languages", ("11",), _draw_rates, "stereotypes", _MARKED, wide=False
+        "Masculine rates of masked models in Slavic languages",
+        ("11",),
+        _draw_rates,
+        "stereotypes",
+        legend=_MARKED,
+        wide=False,
     ),
 }
 FIGURES: Mapping[str, Mapping[str, PaperFigure]] = {
@@ -159,10 +194,13 @@ def draw_numbers(paper: str, number: str, reproduction: Reproduction, context: R
 def draw_runs(paper: str, number: str, runs: Sequence[tuple[str, Result]]) -> list[tuple[str, Figure]]:
     """Return a figure with the numbers of runs, in the form of a report: pairs of a benchmark and its figure."""
     figure = find_figure(paper, number)
-    if not figure.report:
-        raise UsageError(f"Figure {number} of {paper} cannot be drawn from runs; leave out --runs.")
-    _, drawn = make_report(runs)
-    found = [(benchmark, one) for benchmark, one in drawn if one.slug == figure.report]
+    if figure.draw_runs:
+        panels = tuple(figure.draw_runs(runs))
+        shown = Figure(f"figure-{number}", f"Figure {number}: {figure.caption}", "Numbers of runs.", panels)
+        found = [(paper, shown)] if panels else []
+    else:
+        _, drawn = make_report(runs)
+        found = [(benchmark, one) for benchmark, one in drawn if one.slug == figure.report]
     if not found:
         raise UsageError(f"The runs have no numbers for Figure {number} of {paper}, {figure.caption}.")
     return found

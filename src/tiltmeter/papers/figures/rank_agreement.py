@@ -8,10 +8,12 @@ import altair as alt
 import pandas as pd
 
 from tiltmeter.forms.gest import STEREOTYPES
+from tiltmeter.papers.figures.point_labels import WIDTH, PointScale, draw_names
 from tiltmeter.papers.figures.rate_charts import SIDE, name_side
 from tiltmeter.papers.figures.rate_rows import RateRow, group_by_source
 from tiltmeter.reports.figures.figure import Panel
 
+_ACROSS, _UP = (PointScale(1.0, float(len(STEREOTYPES)), length) for length in (WIDTH, 300))
 _EXPERIMENTS = {
     "translation systems": ("8",),
     "English models": ("9", "10"),
@@ -46,14 +48,11 @@ def draw_agreement(rows: Sequence[RateRow]) -> list[Panel]:
                 }
             )
             r = correlation(frame["x"].tolist(), frame["y"].tolist())
-            base = alt.Chart(frame).encode(
-                x=alt.X("x:Q", title=f"mean rank, {first}"),
-                y=alt.Y("y:Q", title=f"mean rank, {second}"),
-                color=SIDE,
-            )
+            x = alt.X("x:Q", title=f"mean rank, {first}", scale=_ACROSS.build_scale())
+            y = alt.Y("y:Q", title=f"mean rank, {second}", scale=_UP.build_scale())
             chart = alt.layer(
-                base.mark_point(filled=True, size=60, opacity=1),
-                base.mark_text(style="name", align="left", dx=7).encode(text="name:N"),
+                alt.Chart(frame).mark_point(filled=True, size=60, opacity=1).encode(x=x, y=y, color=SIDE),
+                *draw_names(frame, x, y, (_ACROSS, _UP), "name"),
             )
-            panels.append(Panel(f"{source}: r = {r:.2f}", chart.properties(height=300)))
+            panels.append(Panel(f"{source}: r = {r:.2f}", chart.properties(height=_UP.length)))
     return panels

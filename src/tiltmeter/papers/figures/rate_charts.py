@@ -11,11 +11,14 @@ import altair as alt
 import pandas as pd
 
 from tiltmeter.forms.gest import FEMALE, MALE, STEREOTYPES
-from tiltmeter.papers.figures.rate_rows import SOURCES, RateRow
+from tiltmeter.papers.figures.point_labels import WIDTH, draw_names, scale_axis
+from tiltmeter.papers.figures.rate_rows import RECOMPUTED, SOURCES, RateRow
 from tiltmeter.reports.figure_style import AGAINST, EVEN, MEN, SERIES, TOWARDS, WOMEN
 from tiltmeter.reports.figures.figure import Chart, Panel
 from tiltmeter.reports.grouping import group_by
 
+# GEST has nine languages.
+_NINTH = "#7b7f87"
 _NUMBERS = [f"#{number}" for number in STEREOTYPES]
 # The colours of the two sides of stereotypes; `name_side` returns the values of the field.
 SIDE = alt.Color(
@@ -33,10 +36,13 @@ def draw_rates(rows: Sequence[RateRow]) -> list[Panel]:
     ends = [end for row in rows for rate in row.rates.values() for end in (rate.value, rate.low, rate.high) if end]
     is_share = rows[0].table == "8"
     scale = alt.Scale(domain=[0, 1]) if is_share else alt.Scale(type="log", domain=[min(ends), max(ends)], nice=False)
-    return [Panel(system, _draw_system(group, scale)) for system, group in group_by(rows, lambda r: r.system).items()]
+    return [
+        Panel(system, _draw_system(group, scale, is_share=is_share))
+        for system, group in group_by(rows, lambda r: r.system).items()
+    ]
 
 
-def _draw_system(rows: Sequence[RateRow], scale: alt.Scale) -> Chart:
+def _draw_system(rows: Sequence[RateRow], scale: alt.Scale, *, is_share: bool) -> Chart:
     frame = pd.DataFrame(
         [
             {
@@ -59,7 +65,8 @@ def _draw_system(rows: Sequence[RateRow], scale: alt.Scale) -> Chart:
         yOffset=alt.YOffset("series:N", sort=list(dict.fromkeys(frame["series"]))),
         color=colour,
     )
-    x = alt.X("value:Q", scale=scale, title="masculine rate →")
+    axis = alt.Axis() if is_share else alt.Axis(values=[2.0**power for power in range(-6, 7)], format="~g")
+    x = alt.X("value:Q", scale=scale, title="masculine rate →", axis=axis)
     layers = alt.layer(
         base.mark_rule(strokeWidth=1.2, opacity=0.6).encode(x=alt.X("low:Q", scale=scale), x2="high:Q"),
         base.transform_filter("datum.source == 'printed'").mark_point(filled=False, size=22).encode(x=x),
@@ -105,14 +112,17 @@ def draw_translation_rates(rows: Sequence[RateRow]) -> list[Panel]:
             for row in rows
         ]
     )
-    x = alt.X("f_m:Q", title="f_m: masculine, regardless of the stereotype →", scale=alt.Scale(domain=[0, 1]))
+    x = alt.X("f_m:Q", title="f_m: masculine, regardless of the stereotype →")
     y = alt.Y("f_s:Q", title="f_s: gender follows the stereotype →")
-    return [Panel("", _draw_points(frame, x, y, "system", "language").properties(height=420))]
+    return [Panel("", _draw_points(frame, x, y, "system", "language", height=560))]
 
 
-def draw_sizes(rows: Sequence[RateRow]) -> list[Panel]:
-    """Return a panel with g_s, the mean over templates, against the number of parameters."""
-    sizes = load_sizes()
+def draw_sizes(rows: Sequence[RateRow], sizes: Mapping[str, tuple[str, float]] | None = None) -> list[Panel]:
+    """Return a panel with g_s, the mean over templates, against the number of parameters.
+
+    `sizes` has the family and the millions of parameters of each model; None means those of the paper's models.
+    """
+    sizes = load_sizes() if sizes is None else sizes
     frame = pd.DataFrame(
         [
             {
@@ -120,16 +130,16 @@ def draw_sizes(rows: Sequence[RateRow]) -> list[Panel]:
                 "parameters": sizes[system][1] * 1e6,
                 "g_s": fmean(row.stereotype_rate for row in group),
                 "source": source,
-                "name": system if source == SOURCES[0] else "",
+                "name": "" if source == RECOMPUTED else system,
             }
             for (system, source), group in group_by(rows, lambda r: (r.system, r.source)).items()
         ]
     )
-    x = alt.X("parameters:Q", scale=alt.Scale(type="log", nice=False, padding=30), title="parameters →").axis(
+    x = alt.X("parameters:Q", title="parameters →").axis(
         alt.Axis(format="~s", labelExpr="replace(datum.label, 'G', 'B')", values=[10**power for power in range(6, 13)])
     )
-    y = alt.Y("g_s:Q", scale=alt.Scale(zero=False), title="g_s, mean over templates")
-    return [Panel("", _draw_points(frame, x, y, "family", "name").properties(height=560))]
+    y = alt.Y("g_s:Q", title="g_s, mean over templates")
+    return [Panel("", _draw_points(frame, x, y, "family", "name", height=620, is_log=True))]
 
 
 def draw_heat_map(rows: Sequence[RateRow]) -> list[Panel]:
@@ -155,27 +165,33 @@ def draw_validity(points: Sequence[tuple[str, str, float, float]]) -> list[Panel
     frame = pd.DataFrame(points, columns=["model", "source", "gest", "winobias"])
     frame["name"] = [model if source == SOURCES[0] else "" for model, source, *_ in points]
     frame["group"] = "masked models"
-    x = alt.X("gest:Q", scale=alt.Scale(zero=False), title="g_s on GEST, mean over templates →")
-    y = alt.Y("winobias:Q", scale=alt.Scale(zero=False), title="g_s on WinoBias →")
-    return [Panel("", _draw_points(frame, x, y, "group", "name").properties(height=420))]
+    x = alt.X("gest:Q", title="g_s on GEST, mean over templates →")
+    y = alt.Y("winobias:Q", title="g_s on WinoBias →")
+    return [Panel("", _draw_points(frame, x, y, "group", "name", height=420))]
 
 
-def _draw_points(frame: pd.DataFrame, x: alt.X, y: alt.Y, colour: str, name: str) -> Chart:
+def _draw_points(
+    frame: pd.DataFrame, x: alt.X, y: alt.Y, colour: str, name: str, *, height: int, is_log: bool = False
+) -> Chart:
     """Return a chart of points: printed ones hollow and named, recomputed ones filled."""
+    across, up = (str(axis.to_dict()["field"]) for axis in (x, y))
+    scales = scale_axis(list(frame[across]), WIDTH, is_log=is_log), scale_axis(list(frame[up]), height)
+    x, y = x.scale(scales[0].build_scale()), y.scale(scales[1].build_scale())
     names = list(dict.fromkeys(frame[colour]))
-    hue = alt.Color(f"{colour}:N", sort=names, scale=_build_series_scale(names), legend=alt.Legend(title=None))
+    legend = alt.Legend(title=None) if len(names) > 1 else None
+    hue = alt.Color(f"{colour}:N", sort=names, scale=_build_series_scale(names), legend=legend)
     base = alt.Chart(frame).encode(x=x, y=y, color=hue)
-    return alt.layer(
+    layers = alt.layer(
         base.transform_filter("datum.source == 'printed'").mark_point(filled=False, size=90, strokeWidth=1.5),
         base.transform_filter("datum.source != 'printed'").mark_point(filled=True, size=35, opacity=1),
-        alt.Chart(frame)
-        .mark_text(style="name", align="left", dx=7, dy=-6, fontSize=10)
-        .encode(x=x, y=y, text=f"{name}:N"),
+        *draw_names(frame, x, y, scales, name),
     )
+    return layers.properties(height=height)
 
 
 def _build_series_scale(names: Sequence[str]) -> alt.Scale:
-    return alt.Scale(domain=list(names), range=[SERIES[at % len(SERIES)] for at in range(len(names))])
+    colours = (*SERIES, _NINTH)
+    return alt.Scale(domain=list(names), range=[colours[at % len(colours)] for at in range(len(names))])
 
 
 @cache

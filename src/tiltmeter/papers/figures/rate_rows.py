@@ -10,8 +10,8 @@ from tiltmeter.forms.gest import FEMALE, MALE, STEREOTYPES
 from tiltmeter.papers.reproduction import ReproducedNumber
 from tiltmeter.papers.sources.table_facts import compute_stereotype_rate
 
-PRINTED, RECOMPUTED = "printed", "recomputed"
-SOURCES = (PRINTED, RECOMPUTED)
+PRINTED, RECOMPUTED, FROM_RUNS = "printed", "recomputed", "from runs"
+SOURCES = (PRINTED, RECOMPUTED, FROM_RUNS)
 
 
 @dataclass(frozen=True, slots=True)
