@@ -80,12 +80,12 @@ def _plot_bars(frame: pd.DataFrame, stages: list[str], max_subjects: int | None)
         scale = alt.Scale(domain=stages, scheme="viridis")
     largest = int(frame.groupby(["stage", "subject"])["items"].sum().max())
     # Few items: Vega would repeat labels, because it rounds the ticks between two whole numbers.
-    ticks = {"values": list(range(largest + 1))} if largest < 10 else {}
+    whole = alt.Axis(format="d", values=list(range(largest + 1))) if largest < 10 else alt.Axis(format="d")
     chart: alt.Chart = (
         alt.Chart(frame[frame["subject"].isin(most)])
         .mark_bar()
         .encode(
-            x=alt.X("sum(items):Q", title="items with open problems", axis=alt.Axis(format="d", **ticks)),
+            x=alt.X("sum(items):Q", title="items with open problems", axis=whole),
             y=alt.Y("subject:N", sort=list(most), title=None),
             yOffset=alt.YOffset("stage:N", sort=stages),
             color=alt.Color("stage:N", sort=stages, scale=scale, legend=alt.Legend() if len(stages) > 1 else None),

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, Literal, NamedTuple, cast
 
 import altair as alt
 import pandas as pd
@@ -43,7 +43,8 @@ class PointScale:
         124.0
         """
         low, high, at = (math.log(one) if self.is_log else one for one in (self.low, self.high, value))
-        return self.padding + (at - low) / (high - low) * (self.length - 2 * self.padding)
+        share = (at - low) / (high - low) if high > low else 0.5
+        return self.padding + share * (self.length - 2 * self.padding)
 
 
 def scale_axis(values: Sequence[float], length: int, *, is_log: bool = False) -> PointScale:
@@ -54,7 +55,7 @@ def scale_axis(values: Sequence[float], length: int, *, is_log: bool = False) ->
 class _Place(NamedTuple):
     """The place of a name relative to its point."""
 
-    align: str
+    align: Literal["left", "center", "right"]
     dx: int
     dy: int
 
@@ -77,6 +78,15 @@ _START = {"left": 0.0, "center": 0.5, "right": 1.0}
 _Box = tuple[float, float, float, float]
 
 
+def get_field(axis: alt.X | alt.Y) -> str:
+    """Return the column of the values on an axis.
+
+    >>> get_field(alt.X("size:Q"))
+    'size'
+    """
+    return str(cast(dict[str, Any], axis.to_dict())["field"])
+
+
 def draw_names(
     frame: pd.DataFrame, x: alt.X, y: alt.Y, scales: tuple[PointScale, PointScale], name: str
 ) -> list[alt.Chart]:
@@ -84,7 +94,7 @@ def draw_names(
 
     `scales` are those of `x` and `y`, which name the columns of the values.
     """
-    fields = [str(axis.to_dict()["field"]) for axis in (x, y)]
+    fields = [get_field(axis) for axis in (x, y)]
     points = [
         (scales[0].compute_position(across), scales[1].length - scales[1].compute_position(up))
         for across, up in zip(frame[fields[0]], frame[fields[1]], strict=True)

@@ -11,7 +11,7 @@ import altair as alt
 import pandas as pd
 
 from tiltmeter.forms.gest import FEMALE, MALE, STEREOTYPES
-from tiltmeter.papers.figures.point_labels import WIDTH, draw_names, scale_axis
+from tiltmeter.papers.figures.point_labels import WIDTH, draw_names, get_field, scale_axis
 from tiltmeter.papers.figures.rate_rows import RECOMPUTED, SOURCES, RateRow
 from tiltmeter.reports.figure_style import AGAINST, EVEN, MEN, SERIES, TOWARDS, WOMEN
 from tiltmeter.reports.figures.figure import Chart, Panel
@@ -174,7 +174,7 @@ def _draw_points(
     frame: pd.DataFrame, x: alt.X, y: alt.Y, colour: str, name: str, *, height: int, is_log: bool = False
 ) -> Chart:
     """Return a chart of points: printed ones hollow and named, recomputed ones filled."""
-    across, up = (str(axis.to_dict()["field"]) for axis in (x, y))
+    across, up = get_field(x), get_field(y)
     scales = scale_axis(list(frame[across]), WIDTH, is_log=is_log), scale_axis(list(frame[up]), height)
     x, y = x.scale(scales[0].build_scale()), y.scale(scales[1].build_scale())
     names = list(dict.fromkeys(frame[colour]))
