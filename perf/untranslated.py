@@ -1,7 +1,7 @@
 """Untranslated text, counted by Apertium's own marks and found by Tiltmeter's check without these marks.
 
 `python -m perf.untranslated` translates items of StereoSet and the starter set from English into four languages. An
-item is *untranslated* if Apertium marks one of its words as unknown (`*`) or as not translated (`@`), unless the word is
+item is *untranslated* if Apertium marks one of its words as unknown (`*`) or as not translated (`@`), except the words
 in NAMES; single letters do not count. It is *clean* if Apertium marks nothing. The check sees only the translations,
 without the marks. In the corrected count, words in CORRECT do not count as marked.
 """

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from tiltmeter.errors import UsageError
+from tiltmeter.making.review.indexed_item import IndexedItem, ProposedChange
 from tiltmeter.making.review.review import Review
-from tiltmeter.making.review.review_index import IndexedItem, ProposedChange
 from tiltmeter.making.review.review_list import ReviewList
 from tiltmeter.making.review.review_marks import MarkedPiece, mark_changes
 

@@ -1,6 +1,7 @@
 """An index of the texts of a project's items in memory, for the list of items and for identical proposals.
 
-If an item changes in the database, only the entry of this item is built again.
+If an item changes in the database, only the entry of this item is built again. The index of many items is cached in the
+database, so that it is not built again when the project is opened.
 """
 
 import hashlib
@@ -12,47 +13,15 @@ from tiltmeter.forms import get_item_form
 from tiltmeter.making.open_problems import OpenProblem
 from tiltmeter.making.project import Project
 from tiltmeter.making.project_store import ProjectItem
+from tiltmeter.making.review.indexed_item import IndexedItem, ProposedChange
 from tiltmeter.making.review.review_marks import mark_changes
 from tiltmeter.making.review.review_outcomes import get_unreviewed_texts
 from tiltmeter.making.review.review_queue import QueuedItem
 from tiltmeter.making.review.review_views import choose_title, format_field
+from tiltmeter.making.review.stored_index import compute_signature, load_index, store_index
 
 # If more than this number of items have changed, the texts of all items are read together.
 _MANY = 200
-
-
-@dataclass(frozen=True, slots=True)
-class ProposedChange:
-    """A proposal for a text of an item.
-
-    Proposals with the same `key` are identical: the same subject, the same role of the text, the same reason, and the
-    same words that are removed and added.
-    """
-
-    key: str
-    field: str
-    role: str
-    reason: str
-    text: str
-    removed: str
-    added: str
-
-
-@dataclass(frozen=True, slots=True)
-class IndexedItem:
-    """The values of an item by which it is listed; `content` has all texts of the item, in lower case.
-
-    `reasons` are the names of the item's open problems.
-    """
-
-    item: str
-    title: str
-    part: str
-    subject: str
-    bias_type: str
-    reasons: tuple[str, ...]
-    content: str
-    changes: tuple[ProposedChange, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +61,23 @@ class ReviewIndex:
         return self._entries[item].pair[0] if item in self._entries else None
 
     def _read_items(self, stale: Sequence[tuple[QueuedItem, list[OpenProblem]]]) -> None:
-        """Build the entries of these items from the database."""
+        """Read the entries of these items from the cache, or build them from the texts in the database."""
+        is_many = len(stale) > _MANY
+        cached = load_index(self._project.store) if is_many else {}
+        signatures = {one.item: compute_signature(one.key, problems) for one, problems in stale} if is_many else {}
+        missing = []
+        for one, problems in stale:
+            signature, entry = cached.get(one.item, ("", None))
+            if entry is not None and signature == signatures[one.item]:
+                self._entries[one.item] = _CachedEntry(one.key, list(problems), (entry, one))
+            else:
+                missing.append((one, problems))
+        self._build_entries(missing)
+        if len(missing) > _MANY and not self._project.store.is_writing:
+            built = {item: (signature, self._entries[item].pair[0]) for item, signature in signatures.items()}
+            store_index(self._project.store, built)
+
+    def _build_entries(self, stale: Sequence[tuple[QueuedItem, list[OpenProblem]]]) -> None:
         store, is_many = self._project.store, len(stale) > _MANY
         entries = {entry.id: entry for entry in store.list_items(dropped=None)} if is_many else {}
         texts = store.list_texts("text") if is_many else {}

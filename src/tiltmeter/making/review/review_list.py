@@ -5,8 +5,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from tiltmeter.making.review.indexed_item import IndexedItem
 from tiltmeter.making.review.review import Review
-from tiltmeter.making.review.review_index import IndexedItem, ReviewIndex
+from tiltmeter.making.review.review_index import ReviewIndex
 from tiltmeter.making.review.review_queue import QueuedItem
 from tiltmeter.making.review.review_rule import ReviewState
 

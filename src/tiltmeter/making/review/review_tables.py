@@ -79,6 +79,10 @@ CREATE TABLE IF NOT EXISTS found_problems (  -- at most one row: a cache of the 
     version TEXT NOT NULL,    -- the version of Tiltmeter
     found TEXT NOT NULL       -- a JSON object
 ) STRICT;
+CREATE TABLE IF NOT EXISTS review_index (  -- at most one row: a cache of the index of all items
+    version TEXT NOT NULL,    -- the version of Tiltmeter
+    entries TEXT NOT NULL     -- a JSON object
+) STRICT;
 """
 
 _COLUMNS = "item, reviewer, verdict, texts, accepted, comment, via, shown, adjudicates, at, id"
@@ -372,6 +376,17 @@ class ReviewTables(RowChecksumDatabase):
         """Return the cached open problems as JSON; an empty text if `steps` or `version` differs from the cache."""
         query = "SELECT found FROM found_problems WHERE steps = ? AND version = ?"
         row = self._db.execute(query, [steps, version]).fetchone()
+        return str(row[0]) if row else ""
+
+    def store_review_index(self, version: str, entries: str) -> None:
+        """Cache the index of all items as JSON; `version` is the version of Tiltmeter."""
+        with self.begin_transaction():
+            self._db.execute("DELETE FROM review_index")
+            self._db.execute("INSERT INTO review_index VALUES (?, ?)", [version, entries])
+
+    def load_review_index(self, version: str) -> str:
+        """Return the cached index as JSON; an empty text if `version` differs from the cache."""
+        row = self._db.execute("SELECT entries FROM review_index WHERE version = ?", [version]).fetchone()
         return str(row[0]) if row else ""
 
     # Methods for applied outcomes
