@@ -3,19 +3,25 @@
 import random
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from perf.breaking_engine import BreakingEngine
 from perf.making_items import source_file
+from perf.studio_review_list import add_proposals
 from tests.making.test_review import BETTER, Clock, context_of, reviewing, with_rule
 from tests.support.messages import raises_mentioning
 from tiltmeter.errors import UsageError
 from tiltmeter.making.open_problems import AssembledItems, assemble_items
 from tiltmeter.making.project import Project, create_project, open_project
 from tiltmeter.making.project_settings import write_settings
+from tiltmeter.making.project_store import ProjectItem
 from tiltmeter.making.repair_step import repair_project
+from tiltmeter.making.review.indexed_item import IndexedItem
 from tiltmeter.making.review.review import Review
+from tiltmeter.making.review.review_index import ReviewIndex
+from tiltmeter.making.review.review_list import ReviewList
 from tiltmeter.making.review.review_rule import ReviewVerdict
 from tiltmeter.making.translation_step import translate_project
 
@@ -196,3 +202,36 @@ def test_a_review_opens_without_examining_all_items_again(translated: Project, m
     assert examined == [None]
     Review(translated).list_queue()
     assert examined == [None]
+
+
+def test_the_list_opens_without_reading_unchanged_items_again(
+    translated: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The index of many items is cached; only entries of changed items are built again."""
+    built: list[str] = []
+    build = ReviewIndex._index_item
+
+    def counted(self: ReviewIndex, entry: ProjectItem, *values: Any) -> IndexedItem:
+        built.append(entry.id)
+        return build(self, entry, *values)
+
+    def list_entries() -> list[IndexedItem]:
+        built.clear()
+        return ReviewList(Review(translated)).list_entries()
+
+    monkeypatch.setattr(ReviewIndex, "_index_item", counted)
+    monkeypatch.setattr("tiltmeter.making.review.review_index._MANY", 0)
+    add_proposals(translated.folder)
+    first = list_entries()
+    assert built == [entry.item for entry in first] != []
+    assert any(entry.changes for entry in first)
+    assert list_entries() == first
+    assert built == []
+    with translated.store.begin_transaction():
+        translated.store.set_text("i0", "text", "context", "otra BLANK.", step="repair", by="x", why="")
+    changed = list_entries()
+    assert built == ["i0"]
+    assert changed != first
+    translated.store.store_review_index("0.0.1", "{}")
+    assert list_entries() == changed
+    assert built == [entry.item for entry in changed]

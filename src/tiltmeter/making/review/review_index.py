@@ -75,7 +75,7 @@ class ReviewIndex:
         self._build_entries(missing)
         if len(missing) > _MANY and not self._project.store.is_writing:
             built = {item: (signature, self._entries[item].pair[0]) for item, signature in signatures.items()}
-            store_index(self._project.store, built)
+            store_index(self._project.store, cached | built)
 
     def _build_entries(self, stale: Sequence[tuple[QueuedItem, list[OpenProblem]]]) -> None:
         store, is_many = self._project.store, len(stale) > _MANY
