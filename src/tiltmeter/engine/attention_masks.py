@@ -74,26 +74,30 @@ class AttentionMasks:
             return ["full"]
         return ["by layer type", "local", "full"] if self.layer_types else ["local", "full"]
 
-    def build_mask(self, seen: Tensor, positions: Tensor, dtype: torch.dtype) -> Tensor | Mapping[str, Tensor]:
+    def build_mask(
+        self, seen: Tensor, positions: Tensor, dtype: torch.dtype, key_positions: Tensor | None = None
+    ) -> Tensor | Mapping[str, Tensor]:
         """Return the attention mask that allows the (query, key) pairs in `seen`, within the model's attention windows.
 
-        `seen` is a boolean tensor (batch, query, key). `positions` are the positions of the tokens in their own inputs.
+        `seen` is a boolean tensor (batch, query, key). `positions` are the positions of the tokens in their own inputs;
+        `key_positions` are those of the keys, if the queries are only some of the tokens.
         """
         if self.form == "full":
             return to_additive_mask(seen, dtype)
+        near = seen & self._find_near_pairs(positions, positions if key_positions is None else key_positions)
         if self.form == "local":
-            return to_additive_mask(seen & self._find_near_pairs(positions), dtype)
-        full, local = to_additive_mask(seen, dtype), to_additive_mask(seen & self._find_near_pairs(positions), dtype)
+            return to_additive_mask(near, dtype)
+        full, local = to_additive_mask(seen, dtype), to_additive_mask(near, dtype)
         return {name: local if "slid" in name or "chunk" in name else full for name in self.layer_types}
 
-    def _find_near_pairs(self, positions: Tensor) -> Tensor:
-        """Return for each (query, key) pair of tokens whether they are within one window and in one chunk."""
-        distances = positions[:, :, None] - positions[:, None]
+    def _find_near_pairs(self, queries: Tensor, keys: Tensor) -> Tensor:
+        """Return for each (query, key) pair of positions whether they are within one window and in one chunk."""
+        distances = queries[:, :, None] - keys[:, None]
         near = torch.ones_like(distances, dtype=torch.bool)
         if self.window:
             near &= distances < self.window if self.causal else distances.abs() <= self.window
         if self.chunk:
-            near &= positions[:, :, None] // self.chunk == positions[:, None] // self.chunk
+            near &= queries[:, :, None] // self.chunk == keys[:, None] // self.chunk
         return near
 
 

@@ -63,7 +63,7 @@ class BatchEffects:
 
     def __init__(self, answerer: "Answerer") -> None:
         self._answerer = answerer
-        self.has_experts = _has_experts(answerer.model.config)
+        self.has_experts = has_experts(answerer.model.config)
         self._tolerance = _TOLERANCE.get(answerer.dtype, _TOLERANCE_OTHERWISE)
         self._max_tolerance = _MAX_TOLERANCE.get(answerer.dtype, _MAX_TOLERANCE_OTHERWISE)
         self._has_measured_rounding = False
@@ -229,5 +229,6 @@ def find_largest_difference(alone: Mapping[bytes, Answer], others: Mapping[bytes
     return largest if np.isfinite(largest) else float("inf")
 
 
-def _has_experts(config: Any) -> bool:
+def has_experts(config: Any) -> bool:
+    """Return whether a config belongs to a mixture of experts."""
     return any(_EXPERTS.search(name) for name, _ in list_config_entries(config.to_dict()))

@@ -10,6 +10,7 @@ from typing import Any
 import tokenizers
 
 from tiltmeter.engine.answer_store import AnswerStore
+from tiltmeter.engine.speedups import ALL
 from tiltmeter.errors import ModelError
 from tiltmeter.models.chat_template import ChatTemplate, start_template_worker
 from tiltmeter.models.chat_variant import ChatVariant, split_thinking
@@ -25,7 +26,7 @@ from tiltmeter.questions import ChatQuestion, Question, Reply, SamplingOptions
 # Number of messages whose label probabilities are computed together.
 _CHUNK_SIZE = 128
 # This version is part of the fingerprint, the key of stored replies. Increase it if new code changes replies.
-_VERSION = 3
+_VERSION = 4
 _NO_VARIANT = ChatVariant()
 
 
@@ -129,6 +130,7 @@ class LocalChat:
             padding=next(token for token in padding if token is not None and 0 <= token < vocabulary),
             vocabulary=vocabulary,
             max_length=self.model.max_length,
+            plain=self.model.without >= ALL,
         )
 
     def _generate_texts(
@@ -141,7 +143,7 @@ class LocalChat:
             prompts.append(SeededPrompt(ids, _compute_seed(ids, question.sample)))
         if not prompts:
             return
-        self._takes_batches = self._generator.supports_batches
+        self._takes_batches = self._generator.has_batches or self._generator.plain
         batches = self._generator.generate_texts(prompts, longest=sampling.max_tokens, temperature=sampling.temperature)
         for places, answers in batches:
             texts = self.model.tokenizer.batch_decode(answers, skip_special_tokens=True)
