@@ -87,7 +87,7 @@ def _build_requests(
     shapes = [[*line] for line in _SHAPES]
     if crossed is not None:
         shapes[0][0] = (crossed, 4)
-    requests = []
+    requests: list[TextRequest] = []
     for line, factor in zip(shapes, (7, 5), strict=True):
         for length, longest in line:
             length = min(length, (max_length or length + longest) - longest)

@@ -43,7 +43,7 @@ def _attend(
         or any(options.get(name) is not None for name in _OTHER_ARGUMENTS)
         or (attention_mask is not None and attention_mask.shape[1] != 1)
     ):
-        return sdpa_attention_forward(  # type: ignore[no-any-return]
+        return sdpa_attention_forward(
             module, query, key, value, attention_mask, dropout=dropout, scaling=scaling, **options
         )
     grouped = query.view(batch, key.shape[1], heads // key.shape[1], -1)

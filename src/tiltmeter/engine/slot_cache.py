@@ -32,13 +32,13 @@ class SlotLayout:
     records_prefix: bool = False
 
 
-class SlotLayer(CacheLayerMixin):
+class SlotLayer(CacheLayerMixin):  # type: ignore[no-untyped-call]
     """The keys and values of one layer, as tensors (row, head, column, number)."""
 
     is_sliding = False
 
     def __init__(self, layout: SlotLayout) -> None:
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call]
         self._layout = layout
         self._prefix: tuple[Tensor, Tensor] | None = None
 
@@ -106,19 +106,23 @@ class SlotCache(Cache):
 
     def __init__(self, rows: int, columns: int) -> None:
         self.layout = SlotLayout(rows, columns)
-        super().__init__(layer_class_to_replicate=lambda: SlotLayer(self.layout))
+        super().__init__(layer_class_to_replicate=lambda: SlotLayer(self.layout))  # type: ignore[arg-type]
 
     def move_rows(self, sources: Sequence[int], targets: Sequence[int]) -> None:
         """Copy the rows `sources` to the rows `targets`; no row is in both."""
-        for layer in self.layers:
+        for layer in self._slot_layers:
             layer.move_rows(torch.tensor(sources), torch.tensor(targets))
 
     def move_columns(self, distance: int) -> None:
         """Move all columns to the left."""
-        for layer in self.layers:
+        for layer in self._slot_layers:
             layer.move_columns(distance)
 
     def compute_column_bytes(self) -> int:
         """Return the size in bytes of one column of one row in all layers."""
-        tensors = [tensor for layer in self.layers for tensor in (layer.keys, layer.values) if tensor is not None]
+        tensors = [tensor for layer in self._slot_layers for tensor in (layer.keys, layer.values) if tensor is not None]
         return sum(tensor.shape[1] * tensor.shape[3] * tensor.element_size() for tensor in tensors)
+
+    @property
+    def _slot_layers(self) -> list[SlotLayer]:
+        return [layer for layer in self.layers if isinstance(layer, SlotLayer)]

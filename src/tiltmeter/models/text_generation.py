@@ -80,10 +80,9 @@ class TextGenerator:
         self, prompts: Sequence[SeededPrompt], *, longest: int, temperature: float
     ) -> Iterator[tuple[Sequence[int], list[list[int]]]]:
         """Yield the indices of some prompts and the generated tokens, as texts are finished."""
-        places = range(len(prompts))
-        decoded = [place for place in places if self._can_decode(len(prompts[place].ids) + longest)]
+        decoded = [place for place in range(len(prompts)) if self._can_decode(len(prompts[place].ids) + longest)]
         yield from self._decode_texts(prompts, decoded, longest, temperature)
-        left = set(places) - set(decoded)
+        left = set(range(len(prompts))) - set(decoded)
         shapes: dict[tuple[int, int], list[int]] = {}
         for place in sorted(left, key=lambda place: (-len(prompts[place].ids), place)):
             shapes.setdefault(self._compute_batch_shape(len(prompts[place].ids), longest), []).append(place)
