@@ -28,6 +28,7 @@ FEATURES = {
     "peft": "adapters, such as those of LoRA",
     "quantize": "quantisation on load (--quantize)",
     "litellm": "chat models of many providers (litellm:…)",
+    "vllm": "local chat models in vLLM (vllm:MODEL)",
     "energy": "measured energy of NVIDIA GPUs",
     "train": "next-sentence heads (tiltmeter train)",
     "tracking": "curves while a head is trained, and numbers of runs in trackio (--log-to)",
