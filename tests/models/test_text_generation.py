@@ -81,7 +81,7 @@ def test_a_text_is_the_same_alone_and_in_any_batch(name: str, monkeypatch: pytes
         assert texts(batched, asked, temperature) == expected
         assert [texts(batched, [prompt], temperature)[0] for prompt in asked[:3]] == expected[:3]
         assert texts(batched, asked[::-3], temperature) == expected[::-3]
-    assert len(lengths) > 2
+    assert len(lengths) > 1
     assert batched.supports_decoder
 
 

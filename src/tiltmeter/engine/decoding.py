@@ -20,6 +20,8 @@ from tiltmeter.questions import Ids, count_common_prefix
 
 # A shared prefix of fewer tokens is not computed by itself.
 _MIN_PREFIX = 8
+# A pass through the model takes at least as long as a pass with this number of tokens.
+_CPU_PASS_TOKENS, _PASS_TOKENS = 64, 2_048
 # Maximum number of tokens of a pass that reads prompts.
 _CPU_PREFILL_TOKENS, _PREFILL_TOKENS = 2_048, 16_384
 # On a GPU, the chosen tokens are copied to the CPU only after this number of steps, because the copy waits for the GPU.
@@ -65,6 +67,13 @@ class _Row:
     start: int
     has_gap: bool
     tokens: list[int] = field(default_factory=list)
+    is_finished: bool = False
+
+    def add_token(self, token: int, ends: Sequence[int]) -> None:
+        """Add a token, unless the text has ended."""
+        if not self.is_finished:
+            self.tokens.append(token)
+            self.is_finished = token in ends or len(self.tokens) == self.request.longest
 
 
 @dataclass(kw_only=True)
@@ -82,7 +91,7 @@ class Decoder:
     masks: AttentionMasks
     recompute_logits: ComputeLogits
 
-    # The size in bytes of the keys and values of one token, after the first batch.
+    # The size in bytes of the keys and values of one token; known after the first batch.
     column_bytes: int = 0
 
     def __post_init__(self) -> None:
@@ -92,6 +101,11 @@ class Decoder:
         self._dtype = next(
             (parameter.dtype for parameter in self.module.parameters() if parameter.is_floating_point()), torch.float32
         )
+
+    @property
+    def is_half_precision(self) -> bool:
+        """Whether the weights have 16 bits."""
+        return self._dtype in (torch.float16, torch.bfloat16)
 
     def generate_texts(
         self, requests: Sequence[TextRequest], choice: ChoosesTokens, *, rows: int
@@ -193,22 +207,21 @@ class _Batch:
     def _take_waiting_prompts(self, free: int) -> tuple[list[int], Ids, int]:
         """Return the indices of the next prompts, their common prefix, and the maximum length of the other tokens."""
         limit = _CPU_PREFILL_TOKENS if self._is_on_cpu else _PREFILL_TOKENS
+        least = _CPU_PASS_TOKENS if self._is_on_cpu else _PASS_TOKENS
         chosen: list[int] = []
         prefix: Ids = ()
-        shared, longest = 0, 0
+        longest = tokens = 0
         while self._waiting and len(chosen) < free:
             ids = self._requests[self._waiting[-1]].ids
-            together = min(count_common_prefix(prefix, ids) if chosen else len(ids), len(ids) - 1)
-            together = min(together, shared) if chosen else together
+            together = ids[: min(len(ids) - 1, count_common_prefix(prefix, ids))] if chosen else ids[:-1]
             length = max(longest, len(ids))
-            used = together if together >= _MIN_PREFIX else 0
-            if chosen and (len(chosen) + 1) * (length - used) > limit:
-                break
+            joined = _count_tokens(len(chosen) + 1, len(together), length)
             # A prompt that shares much less with the others starts the next pass.
-            if len(chosen) > 1 and shared >= _MIN_PREFIX and together < shared // 2:
+            if chosen and (joined > limit or joined > tokens + len(ids) + least):
                 break
-            prefix, shared, longest = ids, together, length
+            prefix, longest, tokens = together, length, joined
             chosen.append(self._waiting.pop())
+        shared = len(prefix)
         used = shared if shared >= _MIN_PREFIX and len(chosen) > 1 else 0
         return chosen, prefix[:used], longest - used
 
@@ -260,10 +273,10 @@ class _Batch:
                 raise ArithmeticError("the model returns probabilities that are not numbers")
             for offset, (token, close) in enumerate(zip(tokens, is_close, strict=True)):
                 row = self._rows[rows.start + offset]
-                if close:
+                if close and not row.is_finished:
                     token = self._choose_again(row)
                     self._last[rows.start + offset] = token
-                row.tokens.append(token)
+                row.add_token(token, self._decoder.ends)
 
     def _choose_again(self, row: _Row) -> int:
         logits = self._decoder.recompute_logits((*row.request.ids, *row.tokens)).to(self._decoder.device)
@@ -273,12 +286,7 @@ class _Batch:
 
     def _remove_finished_rows(self) -> dict[int, list[int]]:
         """Remove the texts that ended, and return their tokens; other texts take their rows."""
-        ends = self._decoder.ends
-        finished = {}
-        for place, row in enumerate(self._rows):
-            length = next((place + 1 for place, token in enumerate(row.tokens) if token in ends), len(row.tokens))
-            if length < len(row.tokens) or row.tokens[length - 1] in ends or length >= row.request.longest:
-                finished[place] = row.tokens[:length]
+        finished = {place: row.tokens for place, row in enumerate(self._rows) if row.is_finished}
         if not finished:
             return {}
         found = {self._rows[place].index: tokens for place, tokens in finished.items()}
@@ -311,3 +319,8 @@ class _Batch:
 
     def _to_device(self, values: Sequence[Any]) -> Tensor:
         return torch.tensor(values, dtype=torch.long, device=self._decoder.device)
+
+
+def _count_tokens(count: int, shared: int, longest: int) -> int:
+    """Return the number of tokens that a pass computes for some prompts that share tokens at their beginning."""
+    return count * longest if shared < _MIN_PREFIX or count == 1 else shared + count * (longest - shared)

@@ -81,7 +81,7 @@ class VllmGenerator:
     def close(self) -> None:
         """Free the memory of the weights."""
         for engine in self._loaded:
-            core = getattr(getattr(engine, "llm_engine", None), "engine_core", None)
+            core: Any = getattr(getattr(engine, "llm_engine", None), "engine_core", None)
             if hasattr(core, "shutdown"):
                 core.shutdown()
         self._loaded.clear()
