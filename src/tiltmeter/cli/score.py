@@ -15,7 +15,11 @@ def score(
     ],
     form: Annotated[
         str,
-        typer.Option("--as", help="The format of the predictions: `stereotypes-multi`, `gest` or `gest-pairs`."),
+        typer.Option(
+            "--as",
+            help="The format of the predictions: `stereotypes-multi`, `gest`, `gest-pairs`, `lm-eval-samples` (the "
+            "Language Model Evaluation Harness) or `inspect`.",
+        ),
     ],
     on: Annotated[
         str, typer.Option("--on", metavar="BENCHMARK", help="The data set of the predictions, such as `stereoset:de`.")
@@ -75,6 +79,11 @@ def score(
     `tiltmeter score --predictions english_mlm/bert-base-uncased --as gest --on gest-1.0`: all templates
 
     `tiltmeter score --predictions english_glm/gpt2_template-0.txt --as gest --on gest-1.0/template-3`
+
+    `tiltmeter score --predictions out/gpt2/samples_crows_pairs_french_2026.jsonl --as lm-eval-samples --on
+    crows-pairs-french:fr --kind causal`
+
+    `tiltmeter score --predictions logs/bbq.eval --as inspect --on bbq`
     """
     from tiltmeter.questions import KINDS
     from tiltmeter.runs.prediction_run import score_predictions

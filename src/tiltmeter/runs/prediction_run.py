@@ -5,18 +5,17 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
-from tiltmeter.benchmarks import get_benchmark
 from tiltmeter.datasets.file_hashes import cache_hashes, get_sha256
 from tiltmeter.errors import UsageError
 from tiltmeter.forms.association import AssociationItem
 from tiltmeter.measures.verdict_rule import PORTION
 from tiltmeter.questions import Kind
-from tiltmeter.runs import gest_pair_predictions, gest_predictions
+from tiltmeter.runs import gest_pair_predictions, gest_predictions, harness_predictions
 from tiltmeter.runs.fixed_factors import read_fixed_factors
 from tiltmeter.runs.manifest import RefusedPart, UnscoredItem, build_manifest, build_model_entry
 from tiltmeter.runs.measurement import collect_measure_notes, measure_scores, read_families, read_margins
 from tiltmeter.runs.measurement_conditions import MeasurementConditions
-from tiltmeter.runs.portions import UNDIVIDED, Portion, load_portions
+from tiltmeter.runs.portions import UNDIVIDED, Portion, load_portions, select_measure_module
 from tiltmeter.runs.prediction_files import FORMS, Predictions, read_predictions
 from tiltmeter.runs.result import Result, reject_other_run
 from tiltmeter.runs.run_items import build_item_table
@@ -65,7 +64,15 @@ def score_predictions(
             f"Predictions are for one language, but {on} has several; select one, for example stereoset:de."
         )
     fixed = read_fixed_factors(fixed, {portion.form for portion in predicted})
-    if form == gest_predictions.FORM:
+    available = {(portion.part, portion.language): len(portion.items) for portion in predicted}
+    label = {portion.part: portion.get_key_columns() for portion in predicted}
+    is_chat, notes = False, []
+    if form in harness_predictions.PROTOCOLS:
+        logged = harness_predictions.read_harness_log(path, form, predicted, model=model, kind=kind, protocol=protocol)
+        read, name, predicted, notes = logged.read, logged.model, logged.portions, logged.notes
+        is_chat = logged.method.answer_type == "prompted"
+        by_part = dict.fromkeys(read.scores["part"].unique(), logged.method)
+    elif form == gest_predictions.FORM:
         read = gest_predictions.read_gest_predictions(path, predicted, model=model)
         name = model or gest_predictions.infer_model_name(path)
         templates = int(read.scores["part"].nunique())
@@ -86,8 +93,7 @@ def score_predictions(
         )
         for benchmark, part, language in scores[["benchmark", "part", "language"]].drop_duplicates().to_numpy().tolist()
     ]
-    label = {portion.part: portion.get_key_columns() for portion in predicted}
-    measure_modules = {portion.name: get_benchmark(portion.form).measures for portion in predicted}
+    measure_modules = {portion.name: select_measure_module(portion, is_chat=is_chat) for portion in predicted}
     digests = {file.name: get_sha256(file) for file in read.files or (path,)}
     part_of = {item.id: portion.part for portion in predicted for item in portion.items}
     skipped = [
@@ -99,12 +105,14 @@ def score_predictions(
         manifest=build_manifest(
             request,
             models=[build_model_entry({"name": name, "predictions": digests})],
-            data=[portion.describe(len(portion.items)) for portion in predicted],
+            data=[
+                portion.describe(available[portion.part, portion.language], is_chat=is_chat) for portion in predicted
+            ],
             asked=conditions,
             margins=margins,
             families=families,
             fixed=fixed,
-            notes=[*_describe_assumptions(path, conditions), *collect_measure_notes(scores, measure_modules)],
+            notes=[*notes, *_describe_assumptions(path, conditions), *collect_measure_notes(scores, measure_modules)],
             refused=[
                 RefusedPart(name, **label[part], reason=f"{path.name} has no predictions for this part.")
                 for part in read.absent
@@ -137,7 +145,7 @@ def _read_association_predictions(
     if form not in FORMS:
         raise UsageError(
             f"{form!r} is not a format of predictions; choose "
-            f"{', '.join((*FORMS, gest_predictions.FORM, gest_pair_predictions.FORM))}."
+            f"{', '.join((*FORMS, gest_predictions.FORM, gest_pair_predictions.FORM, *harness_predictions.PROTOCOLS))}."
         )
     if any(portion.form != "association" for portion in predicted):
         raise UsageError(
