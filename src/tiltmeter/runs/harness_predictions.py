@@ -15,6 +15,7 @@ from tiltmeter.forms.association import AssociationItem
 from tiltmeter.forms.multiple_choice import ROLES, MultipleChoiceItem, format_role_name
 from tiltmeter.forms.pairs import PairItem
 from tiltmeter.runs.harness_logs import READERS, HarnessLog, LoggedQuestion
+from tiltmeter.runs.measurement_conditions import AnswerType
 from tiltmeter.runs.portions import Portion
 from tiltmeter.runs.prediction_files import Predictions
 from tiltmeter.runs.score_tables import build_score_table
@@ -58,7 +59,7 @@ def read_harness_log(
             f"None of the {len(log.questions)} questions in {path} is an item of {portions[0].name}; select the data "
             "set and language of the log with --on."
         )
-    answer_type = "prompted" if log.has_choices else "likelihood"
+    answer_type: AnswerType = "prompted" if log.has_choices else "likelihood"
     method = ScoringMethod(kind or ("chat" if log.has_choices else None), answer_type, protocol or PROTOCOLS[form])
     measured = [replace(portion, items=[i for i in portion.items if id(i) in found]) for portion in portions]
     tables = [
