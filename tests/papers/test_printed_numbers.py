@@ -19,6 +19,7 @@ def test_every_number_of_the_tables_is_there() -> None:
         "grigoreva2024": 225,
         "nadeem2021": 363,
         "stereoset-ptbr": 132,
+        "bai2025": 170,
     }
     assert len(numbers("gest2024", "lower end")) == len(numbers("gest2024", "upper end")) == 2_640
     assert len(numbers("steinborn2022", "standard error")) == 80

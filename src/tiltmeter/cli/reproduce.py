@@ -29,7 +29,8 @@ _OF_RUNS = (
     *("engine", "jobs", "address", "partition", "time", "slurm"),
 )
 PAPERS = (
-    "oeztuerk2023, oeztuerk2022, steinborn2022, gest2024, nadeem2021, stereoset-ptbr, strazda2025, grigoreva2024 or all"
+    "oeztuerk2023, oeztuerk2022, steinborn2022, gest2024, nadeem2021, stereoset-ptbr, strazda2025, grigoreva2024, "
+    "bai2025 or all"
 )
 
 

@@ -18,6 +18,9 @@ ENDS = {"value": "value", "lower": "lower end", "upper": "upper end", "standard_
 # The name of the metric for numbers that are counts of items.
 COUNT = "count"
 
+# The value in a CSV file of a number that is only in a figure, so that it is recomputed without a comparison.
+UNPRINTED = "not printed"
+
 # The table name for numbers in running text, captions and figures.
 TEXT = "text"
 _TEXT_ROWS = ("place", "of", "model", "language", "metric")
@@ -63,7 +66,7 @@ class Paper:
 
 @dataclass(frozen=True, slots=True)
 class PrintedNumber:
-    """One printed number: its text as printed, and its table and cell.
+    """One printed number: its text as printed, and its table and cell. The text is empty if only a figure shows it.
 
     `kind` is "value", "lower end", "upper end" or "standard error". `width` is the width of the printed interval; it is
     0 if there is no interval.
@@ -124,7 +127,7 @@ def _parse_row(source: Paper, row: dict[str, str]) -> list[PrintedNumber]:
     cell = {name: value for name, value in row.items() if name != "table" and name not in ENDS}
     width = float(row["upper"]) - float(row["lower"]) if row.get("lower") and row.get("upper") else 0.0
     return [
-        PrintedNumber(source, row["table"], cell, kind, row[name], width)
+        PrintedNumber(source, row["table"], cell, kind, "" if row[name] == UNPRINTED else row[name], width)
         for name, kind in ENDS.items()
         if row.get(name)
     ]

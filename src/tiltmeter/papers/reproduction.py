@@ -25,6 +25,7 @@ class ReproductionStatus(StrEnum):
     TOLERATED = "differs within a tolerance"
     DIFFERS = "differs"
     ABSENT = "not available"
+    UNPRINTED = "recomputed only"
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +150,8 @@ def _reproduce_number(number: PrintedNumber, context: RecipeContext, from_models
         ours = _compute_value(source, context)
     except NotAvailable as reason:
         return ReproducedNumber(number, ReproductionStatus.ABSENT, name, note=str(reason))
+    if not number.text:
+        return ReproducedNumber(number, ReproductionStatus.UNPRINTED, name, ours)
     if matches_printed(number.text, ours, number.digits):
         return ReproducedNumber(number, ReproductionStatus.AGREES, name, ours)
     explanation = find_reason(number, ours, context, from_models=from_models)

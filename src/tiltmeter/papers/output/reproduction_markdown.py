@@ -9,6 +9,7 @@ from tiltmeter.papers.output.reproduction_tables import (
     describe_contradiction,
     format_cell_name,
     format_recomputed,
+    has_unprinted_numbers,
     list_explained_numbers,
     summarize_tables,
 )
@@ -64,13 +65,16 @@ def to_markdown(reproduction: Reproduction) -> str:
 
 
 def _format_summary(reproduction: Reproduction) -> Iterator[str]:
+    summary = summarize_tables(reproduction)
+    has_unprinted = has_unprinted_numbers(summary)
     yield (
         "| paper | table | kind | printed numbers | agree | differ for a known reason | differ within a tolerance | "
-        "differ without a known reason | not available |"
+        f"differ without a known reason | not available |{' recomputed only |' if has_unprinted else ''}"
     )
-    yield "| --- | --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |"
-    for line in summarize_tables(reproduction):
-        counts = " | ".join(f"{number:,}" for number in line.counts.values())
+    yield f"| --- | --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |{' ---: |' if has_unprinted else ''}"
+    for line in summary:
+        shown = [*line.counts.values()][: None if has_unprinted else -1]
+        counts = " | ".join(f"{number:,}" for number in shown)
         yield f"| {line.paper} | {line.table} | {line.kind} | {line.number_count:,} | {counts} |"
 
 

@@ -1,6 +1,6 @@
 """Content that several outputs of a reproduction use: counts by table, reasons for differences, names of cells."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from tiltmeter.papers.consistency_checks import Contradiction
@@ -88,6 +88,11 @@ def summarize_tables(reproduction: Reproduction) -> list[TableSummary]:
             TableSummary("all", "", kind, counts) for kind, counts in _count_values_and_ends(reproduction.outcomes)
         ]
     return lines
+
+
+def has_unprinted_numbers(summary: Iterable[TableSummary]) -> bool:
+    """Return whether a table has numbers that the paper shows only in a figure."""
+    return any(line.counts[ReproductionStatus.UNPRINTED] for line in summary)
 
 
 def _count_values_and_ends(outcomes: Sequence[ReproducedNumber]) -> Iterator[tuple[str, dict[ReproductionStatus, int]]]:

@@ -13,6 +13,7 @@ from tiltmeter.papers.output.reproduction_tables import (
     describe_contradiction,
     format_cell_name,
     format_recomputed,
+    has_unprinted_numbers,
     list_explained_numbers,
     summarize_tables,
 )
@@ -28,6 +29,7 @@ _SIGNS = {
     ReproductionStatus.TOLERATED: ("≈", "^"),
     ReproductionStatus.DIFFERS: ("≠", "!"),
     ReproductionStatus.ABSENT: ("?", "?"),
+    ReproductionStatus.UNPRINTED: ("", ""),
 }
 _LEGEND = (
     "= agrees to the printed digit, ~ differs for a known reason, {} differs within a tolerance, {} differs, "
@@ -39,6 +41,15 @@ _COLOURS = {
     ReproductionStatus.TOLERATED: "yellow",
     ReproductionStatus.DIFFERS: "bold red",
     ReproductionStatus.ABSENT: "dim",
+    ReproductionStatus.UNPRINTED: "",
+}
+# The statuses that the summary always counts, with the heads of their columns.
+_COUNTED = {
+    ReproductionStatus.AGREES: "agree",
+    ReproductionStatus.KNOWN: "known reason",
+    ReproductionStatus.TOLERATED: "within a tolerance",
+    ReproductionStatus.DIFFERS: "differ",
+    ReproductionStatus.ABSENT: "not available",
 }
 _MOST_REASONS = 4  # maximum number of printed reasons why numbers are not available; --json prints all reasons
 
@@ -130,7 +141,7 @@ def _split_columns(columns: Sequence[str], width: int, room: int) -> Iterator[Se
 
 def _format_cell(outcome: ReproducedNumber, console: Console) -> Text:
     sign = _SIGNS[outcome.status][console.options.ascii_only]
-    return Text(f"{outcome.printed.text} {sign} {format_recomputed(outcome)}".rstrip(), style=_COLOURS[outcome.status])
+    return Text(f"{outcome.printed.text} {sign} {format_recomputed(outcome)}".strip(), style=_COLOURS[outcome.status])
 
 
 def _print_missing(reproduction: Reproduction, console: Console) -> None:
@@ -149,11 +160,12 @@ def _build_summary(reproduction: Reproduction, console: Console) -> Table:
     table = create_table(console, padding=(0, 1), edges=True)
     for name in ("paper", "table", "kind"):
         table.add_column(name, no_wrap=name != "kind")
-    for name in ("all", "agree", "known reason", "within a tolerance", "differ", "not available"):
+    summary = summarize_tables(reproduction)
+    shown = [*_COUNTED] + ([ReproductionStatus.UNPRINTED] if has_unprinted_numbers(summary) else [])
+    for name in ("all", *(_COUNTED.get(status, status) for status in shown)):
         table.add_column(name, justify="right")
-    for line in summarize_tables(reproduction):
-        counts = [
-            Text(str(number), style=_COLOURS[status] if number else "dim") for status, number in line.counts.items()
-        ]
+    for line in summary:
+        numbers = [(status, line.counts[status]) for status in shown]
+        counts = [Text(str(number), style=_COLOURS[status] if number else "dim") for status, number in numbers]
         table.add_row(line.paper, line.table, line.kind, str(line.number_count), *counts)
     return table

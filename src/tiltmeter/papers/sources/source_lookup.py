@@ -9,6 +9,7 @@ from tiltmeter.papers.sources import (
     rubia_scores,
     steinborn,
     text_numbers,
+    word_replies,
 )
 from tiltmeter.papers.sources.recipe import NumberSource
 
@@ -29,6 +30,8 @@ def find_source(number: PrintedNumber, *, from_models: bool = False, other_cell:
         return rubia_scores.find_source(cell, from_models=from_models)
     if number.paper.key == "gest2024":
         return gest_tables.find_source(number.table, cell, number.kind, from_models=from_models)
+    if number.paper.key == "bai2025":
+        return word_replies.find_source(cell, from_models=from_models)
     if number.paper.key in released_stereoset.REPOSITORIES:
         return released_stereoset.find_source(number.paper.key, cell, from_models=from_models)
     return oeztuerk.find_source(number.paper.key, cell, from_models=from_models)

@@ -11,6 +11,7 @@ from tiltmeter.papers.sources import (
     steinborn,
     stereoset_facts,
     table_facts,
+    word_replies,
 )
 from tiltmeter.papers.sources.gest_scores import REPOSITORY
 from tiltmeter.papers.sources.recipe import Numbers, NumberSource, Recipe
@@ -52,6 +53,8 @@ def find_source(key: str, cell: CellKey, *, from_models: bool) -> NumberSource:
         if cell["model"]:
             about = {**cell, "dataset": "multilingual gender pairs"}
             return steinborn.find_source(about, "value", from_models=from_models)
+    if key == "bai2025":
+        return NumberSource((metric,), word_replies.COUNTS)
     if metric in _RELEASED:
         return NumberSource((metric,), Recipe(f"the files of {REPOSITORY}", count_released_files))
     return NumberSource((metric,), _RECIPES.get(metric) or table_facts.build_recipe(key))
