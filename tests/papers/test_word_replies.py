@@ -29,10 +29,8 @@ SYNONYMS = """\
 """
 REPLIES = ",0,llm,domain,category,variation\n"
 REPLIES += '0,"swift - young\nagile - young\nslow - old\nstiff - old",gpt4o,health,age,x\n'
-REPLIES += (
-    '1,"swift - old\nagile - young\nslow - old\nstiff - ancient",gpt4o,health,age,x\n'
-REPLIES += '2,Sorry.,gpt4o,health,age,x\n'
-)
+REPLIES += '1,"swift - old\nagile - young\nslow - old\nstiff - ancient",gpt4o,health,age,x\n'
+REPLIES += "2,Sorry.,gpt4o,health,age,x\n"
 
 
 @pytest.fixture

@@ -76,6 +76,19 @@ ENTRIES: tuple[Dataset, ...] = (
         items={"fr": 1676, "en": 1677},
     ),
     build_upstream_dataset(
+        "melanie-galea/maltese-bias-mitigation-and-measurement",
+        "crows-pairs-maltese",
+        "pairs",
+        "CrowS-Pairs in Maltese: the revised pairs and 210 additional ones, translated and adapted by people",
+        (
+            FAULTY,
+            "the file is a copy in a repository of other authors, because the original repository is not on GitHub",
+            "five pairs have the same sentence twice; one pair has no bias type and is counted as other",
+        ),
+        [("mt", None, "crows-revised", "CrowS/crowspairs_mt.csv")],
+        items={"mt": 1677},
+    ),
+    build_upstream_dataset(
         "kanekomasahiro/bias_eval_in_multiple_mlm",
         "crows-pairs-gender",
         "pairs",

@@ -16,6 +16,10 @@ _ESBBQ = (
     *("Age", "DisabilityStatus", "Gender", "LGBTQIA", "Nationality", "PhysicalAppearance"),
     *("RaceEthnicity", "Religion", "SES", "SpanishRegion"),
 )
+_BASQBBQ = (
+    *("Adin", "Arraza_etnizitate", "Ezgaitasun_egoera", "Genero_identitate", "Itxura_fisikoa"),
+    *("MSE", "Nazionalitate", "Orientazio_sexual"),
+)
 _PLACEHOLDER = "the files have a placeholder for the answer *unknown*; it is replaced by one of five wordings"
 
 
@@ -122,6 +126,19 @@ ENTRIES: tuple[Dataset, ...] = (
         [("ko", None, "kobbq-tsv", "data/KoBBQ_all_samples.tsv")],
         PARTS,
         items={"ko": 76_048},
+    ),
+    build_upstream_dataset(
+        "orai-nlp/BasqBBQ",
+        "basqbbq",
+        FORM,
+        "BasqBBQ: templates of BBQ for Basque society, in eight categories",
+        (_TEMPLATED, "the two files of Arraza_etnizitate are pinned only by their commit"),
+        (
+            ("eu", part, "basqbbq-jsonl", f"data/BasqBBQ/{category}_{short}.jsonl")
+            for category in _BASQBBQ
+            for short, part in (("ambig", PARTS[0]), ("disambig", PARTS[1]))
+        ),
+        PARTS,
     ),
     _build_german_dataset(
         "gg-bbq",

@@ -93,6 +93,32 @@ def parse_mbbq(path: Path, language: str) -> Iterator[RawRecord]:
     return convert_records(read_json_rows(path), build_mbbq_values, _NAMES)
 
 
+def parse_basqbbq(path: Path, language: str) -> Iterator[RawRecord]:
+    """Yield the records of a file of BasqBBQ, whose fields are those of MBBQ; ids contain the number of the example.
+
+    Some answers have the label NaN; their label is the last text before it.
+    """
+
+    def build_values(row: Mapping[str, Any]) -> dict[str, object]:
+        info = row.get("answer_info")
+        values = {**row, "answer_info": _drop_missing_labels(info) if isinstance(info, dict) else info}
+        unknown = _find_unknown_label(values)
+        negative = values.get("question_polarity") == "neg"
+        target = find_stereotyped_answer(_flag_stereotyped_answers(values, unknown), unknown, negative=negative)
+        return _build_fields(values, language, unknown, target) | {
+            "id": f"{values.get('category')}/{values.get('example_id')}"
+        }
+
+    return convert_records(read_json_rows(path), build_values, _NAMES)
+
+
+def _drop_missing_labels(info: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        name: [label for label in labels if label == label] if isinstance(labels, list) else labels
+        for name, labels in info.items()
+    }
+
+
 def _build_fields(values: Mapping[str, Any], language: str, unknown: int, stereotype: int) -> dict[str, object]:
     if unknown == stereotype:
         raise RowError("contradictory-roles", "target_loc", 'the stereotypical answer is "unknown"')
@@ -168,4 +194,4 @@ def _read_target_groups(path: Path) -> dict[tuple[str, str, str], tuple[int | No
     return targets
 
 
-READS = {"bbq-jsonl": parse_bbq, "mbbq-jsonl": parse_mbbq}
+READS = {"bbq-jsonl": parse_bbq, "mbbq-jsonl": parse_mbbq, "basqbbq-jsonl": parse_basqbbq}

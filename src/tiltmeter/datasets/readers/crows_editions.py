@@ -76,10 +76,9 @@ def _normalise_record(record: RawRecord) -> RawRecord:
         message = f"is empty, so pair {record.values['id']} is left out"
         return replace(record, values=None, problems=[Problem("half-pair", missing[0], message)])
     given = str(record.values["bias_type"])
-    if given in _NO_TYPES:
-        problem = Problem(
-            "bad-bias-type", "bias_type", f"{given!r} is a direction, not a bias type; the pair is counted as other"
-        )
+    if given in _NO_TYPES or not given.strip():
+        reason = f"{given!r} is a direction, not a bias type" if given.strip() else "is empty"
+        problem = Problem("bad-bias-type", "bias_type", f"{reason}; the pair is counted as other")
         return replace(record, values={**record.values, "bias_type": "other"}, problems=[problem])
     return replace(record, values={**record.values, "bias_type": _BIAS_TYPES.get(given, given)})
 

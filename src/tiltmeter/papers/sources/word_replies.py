@@ -8,8 +8,7 @@ at their end, so that the halves are shifted.
 
 import csv
 import io
-from collections.abc import Callable, Iterator
-from functools import partial
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -59,14 +58,12 @@ def get_reply_path(test: str, variation: str) -> str:
 
 def measure_replies(context: RecipeContext, test: str, variation: str) -> Numbers:
     """Return the mean d over the replies about a test, with our labels and with those of the released notebook."""
-    stimuli = [
-        context.compute_once(read, context.fetch_file(REPOSITORY, path))
-        for path, read in ((STIMULI, read_stimuli), (SYNONYMS, _read_synonyms))
-    ]
+    stimuli = context.compute_once(read_stimuli, context.fetch_file(REPOSITORY, STIMULI))
+    extended = context.compute_once(_read_synonyms, context.fetch_file(REPOSITORY, SYNONYMS))
     path = context.fetch_file(REPOSITORY, get_reply_path(test, variation))
     replies = list(read_replies(path))
-    labels = build_labels(*stimuli, _TESTS.get(test, test), synonyms=variation == "synonym")
-    notebook = labels._replace(words=_list_notebook_labels(stimuli[1]))
+    labels = build_labels(stimuli, extended, _TESTS.get(test, test), synonyms=variation == "synonym")
+    notebook = labels._replace(words=_list_notebook_labels(extended))
     words = tuple(labels.words)
     return {
         (D,): _compute_mean(replies, words, labels),
@@ -75,7 +72,8 @@ def measure_replies(context: RecipeContext, test: str, variation: str) -> Number
     }
 
 
-_read_synonyms: Callable[[Path], list[StimulusTest]] = partial(read_stimuli, synonyms=True)
+def _read_synonyms(path: Path) -> list[StimulusTest]:
+    return read_stimuli(path, synonyms=True)
 
 
 def _compute_mean(replies: list[str], words: tuple[str, ...], labels: _Labels) -> float:
