@@ -17,6 +17,7 @@ import typer.main
 
 import tiltmeter
 from tiltmeter.cli import app
+from tiltmeter.datasets import DATASETS
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [
@@ -228,3 +229,15 @@ def test_the_site_builds_without_warnings_and_loads_nothing_from_elsewhere(tmp_p
     for file in site.rglob("*"):
         if file.suffix in (".html", ".css"):
             assert not loaded.search(file.read_text(encoding="utf-8")), file
+
+
+def test_the_table_of_benchmarks_in_the_readme_lists_the_catalogue() -> None:
+    section = (ROOT / "README.md").read_text(encoding="utf-8").partition("## Benchmarks, languages and models")[2]
+    section = section.partition("\n## ")[0]
+    rows = re.findall(r"^\| [^`|]+ \| (`.+?) \| (.+?) \| .+ \|$", section, re.MULTILINE)
+    assert len(rows) > 5
+    for names, languages in rows:
+        found = {language for name in re.findall(r"`(.+?)`", names) for language in DATASETS[name].languages}
+        assert languages.split() == sorted(found), names
+    named = set(re.findall(r"`(.+?)`", section))
+    assert {name for name in DATASETS if not name.startswith("starter")} <= named

@@ -82,3 +82,13 @@ def test_the_built_in_model_has_one_version() -> None:
 def test_the_workflow_tests_both_bounds_of_the_dependencies() -> None:
     workflow = (ROOT / ".github/workflows/ci.yml").read_text(encoding="utf-8")
     assert "resolution: [lowest-direct, highest]" in workflow
+
+
+def test_the_badges_of_the_readme_are_current() -> None:
+    badges = {name: (ROOT / f"docs/images/badge-{name}.svg").read_text("utf-8") for name in ("version", "python")}
+    assert f">{tiltmeter.__version__}<" in badges["version"]
+    versions = re.findall(r"Python :: (3\.\d+)", "\n".join(PROJECT["classifiers"]))
+    assert f">{' | '.join(versions)}<" in badges["python"]
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert f"version {tiltmeter.__version__}]" in readme
+    assert f"version = {{{tiltmeter.__version__}}}" in readme

@@ -61,6 +61,8 @@ def _print_installation(found: "Installation") -> None:
 
 
 def _list_facts(found: "Installation") -> Iterator[tuple[str, str]]:
+    from tiltmeter.reports.model_facts import format_bytes
+
     yield "tiltmeter", f"{found.tiltmeter}, Python {found.python}, {found.system}"
     main = [one for one in found.packages if one.name in ("torch", "transformers")]
     yield "packages", ", ".join(f"{one.name} {one.version or 'missing'}" for one in main)
@@ -71,7 +73,7 @@ def _list_facts(found: "Installation") -> Iterator[tuple[str, str]]:
     for device in found.devices:
         yield "device", _describe_device(device)
     writable = "writable" if found.cache_is_writable else "not writable"
-    yield "cache", f"{found.cache} ({_format_bytes(found.cache_bytes)}, {writable})"
+    yield "cache", f"{found.cache} ({format_bytes(found.cache_bytes)}, {writable})"
     yield "mirror", found.mirror or "none (TILTMETER_MIRROR is not set)"
     yield "hub cache", found.hub_cache or "unknown"
     yield "hub token", "set" if found.has_hub_token else "none; only gated and private models need one (HF_TOKEN)"
@@ -83,10 +85,8 @@ def _list_facts(found: "Installation") -> Iterator[tuple[str, str]]:
 
 
 def _describe_device(device: "Device") -> str:
-    memory = f", {_format_bytes(device.memory_bytes)}" if device.memory_bytes else ""
+    from tiltmeter.reports.model_facts import format_bytes
+
+    memory = f", {format_bytes(device.memory_bytes)}" if device.memory_bytes else ""
     bf16 = {True: ", bfloat16", False: ", no bfloat16 instructions", None: ""}[device.has_bf16]
     return f"{device.device}: {device.name}{memory}{bf16}"
-
-
-def _format_bytes(size: int) -> str:
-    return f"{size / 1e9:.1f} GB" if size >= 1e9 else f"{size / 1e6:.1f} MB"
