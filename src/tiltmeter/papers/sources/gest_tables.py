@@ -18,8 +18,9 @@ from tiltmeter.papers.sources.recipe_context import RecipeContext
 # Each row of Table 3 contains the means over the rows of one of these tables.
 GROUPS = {"MT systems": "8", "English MLMs": "9", "English GLMs": "10", "Slavic MLMs": "11"}
 _NO_JUDGES = (
-    "People must judge new translations: draw a sample with `tiltmeter gender sample`, rate it with `tiltmeter make "
-    "rate`, and print the accuracy with `tiltmeter gender evaluate`."
+    "People must judge new translations: for each language, draw 20 sentences of each outcome with `tiltmeter gender "
+    "sample FILE --language sk --out sample-sk`, rate them with `tiltmeter make rate sample-sk --by NAME`, and print the "
+    "matrix of all languages with `tiltmeter gender evaluate sample-*`."
 )
 _SENTENCES = "data/gest.csv"
 
