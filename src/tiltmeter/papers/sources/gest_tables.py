@@ -19,8 +19,8 @@ from tiltmeter.papers.sources.recipe_context import RecipeContext
 GROUPS = {"MT systems": "8", "English MLMs": "9", "English GLMs": "10", "Slavic MLMs": "11"}
 _NO_JUDGES = (
     "People must judge new translations: for each language, draw 20 sentences of each outcome with `tiltmeter gender "
-    "sample FILE --language sk --out sample-sk`, rate them with `tiltmeter make rate sample-sk --by NAME`, and print the "
-    "matrix of all languages with `tiltmeter gender evaluate sample-*`."
+    "sample FILE --language sk --out sample-sk`, rate them with `tiltmeter make rate sample-sk --by NAME`, and print "
+    "the matrix of all languages with `tiltmeter gender evaluate sample-*`."
 )
 _SENTENCES = "data/gest.csv"
 
