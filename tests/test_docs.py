@@ -163,7 +163,8 @@ def test_signatures_in_the_reference_have_the_parameters_of_the_functions() -> N
         function = getattr(tiltmeter, name)
         if inspect.isfunction(function):
             arguments = functions[name]
-            found = [argument.arg for argument in (*arguments.args, *arguments.kwonlyargs)]
+            others = [arguments.kwarg] if arguments.kwarg else []
+            found = [argument.arg for argument in (*arguments.args, *arguments.kwonlyargs, *others)]
             # Callbacks for progress are not part of the public interface.
             parameters = inspect.signature(function).parameters.values()
             assert found == [p.name for p in parameters if not inspect.isfunction(p.default)], name

@@ -25,6 +25,7 @@ FUNCTIONS = {
     "evaluate",
     "evaluate_translator",
     "load_run",
+    "plan_run",
     "plot",
     "report",
     "score_predictions",

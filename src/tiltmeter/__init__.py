@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from tiltmeter.runs.evaluate import evaluate
     from tiltmeter.runs.prediction_run import score_predictions
     from tiltmeter.runs.result import Result
+    from tiltmeter.runs.run_forecast import plan_run
     from tiltmeter.runs.translation_run import evaluate_translator, score_translations
 
 __version__ = "1.0.0rc1"
@@ -86,6 +87,7 @@ __all__ = [
     "evaluate",
     "evaluate_translator",
     "load_run",
+    "plan_run",
     "plot",
     "report",
     "score_predictions",
@@ -127,6 +129,7 @@ _LAZY = {
     "evaluate": "tiltmeter.runs.evaluate",
     "evaluate_translator": "tiltmeter.runs.translation_run",
     "load_run": "tiltmeter.api",
+    "plan_run": "tiltmeter.runs.run_forecast",
     "plot": "tiltmeter.api",
     "report": "tiltmeter.api",
     "score_predictions": "tiltmeter.runs.prediction_run",

@@ -151,3 +151,13 @@ def _build_loader(entry: Any, group: str, expected: type) -> Callable[[], Any]:
         return value
 
     return load
+
+
+def import_extra(module: str, name: str, service: str) -> Any:
+    """Import a module of an optional package; if it is missing, the UsageError names the extra `name` to install."""
+    try:
+        return import_module(module)
+    except ImportError as error:
+        raise UsageError(
+            f"{service} needs a package that is not installed; run `pip install 'tiltmeter[{name}]'`."
+        ) from error

@@ -9,8 +9,8 @@ from tests.support.command import command
 from tests.support.messages import assert_mentions
 from tiltmeter.cluster.dry_run import forecast_matrix
 from tiltmeter.cluster.model_job import run_job, write_job
-from tiltmeter.cluster.time_estimates import ModelSize, estimate_model
-from tiltmeter.cluster.timing_store import Timing
+from tiltmeter.runs.time_estimates import ModelSize, estimate_model
+from tiltmeter.runs.timing_store import Timing
 
 
 def test_questions_that_cells_share_are_counted_once(causal: str, tmp_path: Path) -> None:
@@ -44,7 +44,7 @@ def test_a_forecast_sends_no_request_to_the_hub(tmp_path: Path, monkeypatch: pyt
     from huggingface_hub import constants
 
     offline: list[bool] = []
-    monkeypatch.setattr("tiltmeter.cluster.dry_run._has_files", lambda _name: True)
+    monkeypatch.setattr("tiltmeter.cluster.dry_run.has_model_files", lambda _name: True)
     own = __import__("huggingface_hub").snapshot_download
 
     def snapshot(*given: object, **more: object) -> str:

@@ -17,7 +17,6 @@ from tiltmeter.cluster.engine_local import LocalEngine
 from tiltmeter.cluster.job_engine import build_job_environment
 from tiltmeter.cluster.job_lock import JobLock
 from tiltmeter.cluster.job_stores import ANSWERS, REPLIES, JobAnswers
-from tiltmeter.cluster.job_timings import load_timings
 from tiltmeter.cluster.matrix import run_matrix
 from tiltmeter.cluster.model_job import JobOutcome, run_job, write_job
 from tiltmeter.cluster.plan_cells import ModelCells, make_matrix
@@ -27,6 +26,7 @@ from tiltmeter.datasets.cache_folder import get_cache_folder
 from tiltmeter.datasets.dataset_loader import load
 from tiltmeter.datasets.readers.jsonl import write_jsonl
 from tiltmeter.engine.answer_store import AnswerStore
+from tiltmeter.runs.run_timings import load_timings
 
 
 def test_two_models_one_of_which_fails(

@@ -11,13 +11,13 @@ from tests.support.messages import assert_mentions
 from tiltmeter.benchmarks.association import build_choice
 from tiltmeter.benchmarks.forced_choice.option_orders import OptionOrderDesign
 from tiltmeter.benchmarks.forced_choice.prompts import build_prompts
-from tiltmeter.cluster.time_estimates import ModelSize, estimate_model
-from tiltmeter.cluster.timing_store import Timing, TimingStore
 from tiltmeter.datasets import load
 from tiltmeter.datasets.dataset_loader import get_dataset
 from tiltmeter.progress.progress import Progress
 from tiltmeter.progress.progress_file import ProgressFile
 from tiltmeter.runs.interim_values import InterimValue
+from tiltmeter.runs.time_estimates import ModelSize, estimate_model
+from tiltmeter.runs.timing_store import Timing, TimingStore
 from tiltmeter.studio.item_counts import count_by_language, count_items
 from tiltmeter.studio.job_estimate import estimate_run
 from tiltmeter.studio.model_sizes import find_model_size

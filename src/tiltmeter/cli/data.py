@@ -11,13 +11,21 @@ from tiltmeter.cli.data_describe import describe_data
 from tiltmeter.cli.data_diff import compare_data
 from tiltmeter.cli.data_list import list_data
 from tiltmeter.cli.output import parse_choice
-from tiltmeter.datasets.dataset_loader import DATASETS, get_dataset, load_spec, reject_text_export, validate_spec
+from tiltmeter.datasets.dataset_loader import (
+    DATASETS,
+    describe_table,
+    get_dataset,
+    load_spec,
+    reject_text_export,
+    validate_spec,
+)
 from tiltmeter.datasets.dataset_spec import Spec, parse_spec
 from tiltmeter.datasets.file_hashes import get_sha256
 from tiltmeter.datasets.licence_consent import accept_notice
 from tiltmeter.datasets.readers import FORMATS, validate_file
 from tiltmeter.datasets.readers.jsonl import write_jsonl
 from tiltmeter.datasets.recorded_hashes import list_unpinned_files
+from tiltmeter.datasets.table_columns import add_columns, is_table
 from tiltmeter.datasets.validation import ValidationResult
 from tiltmeter.datasets.validation_findings import Finding, list_error_codes, list_warning_codes
 from tiltmeter.errors import UsageError
@@ -36,7 +44,16 @@ From = Annotated[
     typer.Option("--from", metavar="FORMAT", help=f"Read SOURCE as a file of this format: {', '.join(FORMATS)}."),
 ]
 Language = Annotated[
-    str | None, typer.Option(metavar="CODE", help="With --from: the language of the file, such as de.")
+    str | None,
+    typer.Option(metavar="CODE", help="With --from, or for a CSV, TSV or Excel file: the language of the file."),
+]
+Columns = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="FIELD=COLUMN,…",
+        help="The columns of a CSV, TSV or Excel file of items, if their names are not recognised: "
+        "more=sentence1,less=sentence2.",
+    ),
 ]
 
 # Maximum number of findings that `validate` prints for each code.
@@ -142,6 +159,7 @@ def validate(
     source: Annotated[str, typer.Argument(metavar="SOURCE", help="A data set, such as stereoset:de, or a file.")],
     format: From = None,
     language: Language = None,
+    columns: Columns = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print all findings as JSON.")] = False,
     strict: Annotated[bool, typer.Option("--strict", help="Exit with code 2 also if there are only warnings.")] = False,
     against: Annotated[
@@ -163,9 +181,11 @@ def validate(
 
     `tiltmeter data validate starter:de --against starter:en`
 
+    `tiltmeter data validate pairs.csv --language pl --columns more=sentence1,less=sentence2`
+
     `tiltmeter data validate dev.json --from stereoset-json --language en`
     """
-    results = _validate(source, format, language)
+    results = _validate(source, format, language, columns)
     if against is not None:
         results = [_compare(checked, against) for checked in results if checked.items]
     if as_json:
@@ -187,6 +207,7 @@ def convert(
     out: Annotated[Path, typer.Argument(metavar="OUT.jsonl", help="The JSONL file to write.")],
     format: From = None,
     language: Language = None,
+    columns: Columns = None,
     force: Annotated[bool, typer.Option("--force", help="Replace OUT.jsonl if it exists.")] = False,
 ) -> None:
     """Convert a data set, or a file in the format of a published data set, to JSONL with one item per line.
@@ -195,37 +216,48 @@ def convert(
 
     `tiltmeter data convert starter:de starter-de.jsonl`
 
+    `tiltmeter data convert pairs.xlsx pairs.jsonl --language pl`
+
     `tiltmeter data convert df_intrasentence_it.pkl it.jsonl --from stereoset-pickle --language it`
     """
     reject_unwritable_file(out)
     if out.exists() and not force:
         raise UsageError(f"{out} already exists; choose another file, or replace it with --force.")
     if format is None:
-        spec = _parse_source(source, language)
+        spec = _parse_source(source, language, columns)
         reject_text_export(spec.name)
         items = load_spec(spec)
     else:
-        items = [item for checked in _validate(source, format, language) for item in checked.require_valid_items()]
+        checked_files = _validate(source, format, language, columns)
+        items = [item for checked in checked_files for item in checked.require_valid_items()]
     write_jsonl(items, out)
     typer.echo(f"{len(items)} items written to {out}", err=True)
 
 
-def _parse_source(source: str, language: str | None) -> Spec:
-    if language is not None:
+def _parse_source(source: str, language: str | None, columns: list[str] | None) -> Spec:
+    (source,) = add_columns([source if language is None else f"{source}:{language}"], columns or [])
+    if (sentence := describe_table(source)) is not None:
+        typer.echo(sentence, err=True)
+    elif language is not None:
         raise UsageError(
-            "--language is only for files that are read with --from; for a data set, write the language as in NAME:de."
+            "--language is only for files that are read with --from, and for tables; for a data set, write the "
+            "language as in NAME:de."
         )
     spec = parse_spec(source)
     path = spec.path or Path(source)
-    if path.suffix != ".jsonl" and path.is_file() and spec.name not in DATASETS:
+    if path.suffix != ".jsonl" and not is_table(path) and path.is_file() and spec.name not in DATASETS:
         raise UsageError(f"{source} is not a .jsonl file; name its format with --from: {', '.join(FORMATS)}.")
     return spec
 
 
-def _validate(source: str, format: str | None, language: str | None) -> list[ValidationResult]:
+def _validate(
+    source: str, format: str | None, language: str | None, columns: list[str] | None
+) -> list[ValidationResult]:
     known = parse_choice(format, FORMATS, "--from")
     if known is None:
-        return validate_spec(_parse_source(source, language))
+        return validate_spec(_parse_source(source, language, columns))
+    if columns:
+        raise UsageError("--columns cannot be combined with --from, because the format names its columns.")
     if language is None:
         raise UsageError("--from needs the language of the file; add the language, as in --language de.")
     return [validate_file(Path(source), known, language)]

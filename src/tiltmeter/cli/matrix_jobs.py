@@ -56,7 +56,7 @@ def _print_result(matrix: "RunMatrix", result: "MatrixResult", say: OnSummary, *
 def print_forecast(matrix: "RunMatrix") -> None:
     """Print a line for each model with the remaining work, and a summary; exit if a model cannot be opened."""
     from tiltmeter.cluster.dry_run import forecast_matrix
-    from tiltmeter.cluster.time_estimates import format_duration
+    from tiltmeter.runs.time_estimates import format_duration
 
     console = create_plain_console(soft_wrap=True, highlight=False)
     found = forecast_matrix(matrix, lambda one: console.print(_format_forecast(one)))
@@ -86,7 +86,7 @@ def print_forecast(matrix: "RunMatrix") -> None:
 
 
 def _format_forecast(one: "ModelForecast") -> str:
-    from tiltmeter.cluster.time_estimates import format_duration
+    from tiltmeter.runs.time_estimates import format_duration
 
     done = len(one.entry.cells) - one.open_cells
     parts = [f"{done} of {len(one.entry.cells)} cells complete"]

@@ -39,6 +39,14 @@ def run(
             "option for more.",
         ),
     ] = None,
+    columns: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="FIELD=COLUMN,…",
+            help="The columns of a CSV, TSV or Excel file of items, if their names are not recognised: "
+            "`more=sentence1,less=sentence2`.",
+        ),
+    ] = None,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Save the run to this folder.")] = None,
     settings: RunSettings = _GROUP,
     options: ModelOptions = _GROUP,
@@ -96,9 +104,28 @@ def run(
     yes: Annotated[
         bool,
         typer.Option(
-            "--yes", help="Send texts to a paid translation service; without this option, only the cost is printed."
+            "--yes",
+            help="Accept the cost: of a paid translation service, or of chat models above --max-cost; without this "
+            "option, only the cost is printed.",
         ),
     ] = False,
+    dry_run: Annotated[
+        bool,
+        typer.Option(
+            "--dry-run",
+            help="Print items, requests, tokens, cost and time of the run, and the bias that its items can show; run "
+            "nothing.",
+        ),
+    ] = False,
+    effect: Annotated[
+        float | None,
+        typer.Option(
+            min=0.1,
+            max=50,
+            help="With --dry-run: the bias of interest in points, for which the number of items is computed; the "
+            "default is the margin.",
+        ),
+    ] = None,
 ) -> None:
     """Measure the stereotypical bias of language models, or of a translation system.
 
@@ -114,11 +141,15 @@ def run(
 
     `tiltmeter run model.gguf --on my-items.jsonl --protocol in-context`
 
+    `tiltmeter run gpt2 --on pairs.csv:pl --columns more=sentence1,less=sentence2`
+
     `tiltmeter run gpt2+./my-lora --on crows-pairs`
 
     `tiltmeter run openai:my-model@http://localhost:8000/v1 --tokenizer ./my-model --on stereoset/intrasentence:en`
 
     `tiltmeter run chat:my-model@http://localhost:8000/v1 --on stereoset:en,de --limit 200 --max-requests 5000`
+
+    `tiltmeter run chat:my-model@http://localhost:8000/v1 --on stereoset:en --price-in 0.15 --price-out 0.6 --dry-run`
 
     `tiltmeter run chat:embedded --on starter-pairs:en`
 
@@ -133,11 +164,15 @@ def run(
     from tiltmeter.cli.output import ignore_note, parse_choice, print_note
     from tiltmeter.cli.run_options import reject_unused_run_options
     from tiltmeter.cli.run_translations import run_translations
+    from tiltmeter.datasets.dataset_loader import describe_table
     from tiltmeter.datasets.dataset_spec import replace_edition
+    from tiltmeter.datasets.table_columns import add_columns
+    from tiltmeter.models.model_opener import is_chat_model
     from tiltmeter.progress.progress import hide_progress
     from tiltmeter.progress.terminal_progress import show_in_terminal
     from tiltmeter.reports.run_trackers import TRACKERS, log_result, reject_missing_trackers
     from tiltmeter.runs.evaluate import measure_models
+    from tiltmeter.runs.run_timings import RunTimer
     from tiltmeter.runs.translation.translation_tasks import is_translation_benchmark
 
     if report and out is None:
@@ -148,10 +183,31 @@ def run(
         raise UsageError("--quiet prints no results, so it needs a folder for the run; give one with --out.")
     trackers = [name for text in log_to or [] if (name := parse_choice(text, list(TRACKERS), "--log-to"))]
     reject_missing_trackers(trackers)
+    if effect is not None and not dry_run:
+        raise UsageError("--effect is for --dry-run; add --dry-run, or leave out --effect.")
     show = partial(print_result, out=out, report=out is not None and report is not False, quiet=quiet, as_json=as_json)
     watch = hide_progress if quiet else show_in_terminal
     translating = bool(translator or translations or any(map(is_translation_benchmark, on or [])))
     reject_unused_run_options(context, translating=translating, finished=translations is not None)
+    if yes and not translating and not any(map(is_chat_model, models or [])):
+        raise UsageError(
+            "--yes is for chat models and paid translation systems, but this run has neither; leave out --yes."
+        )
+    chat = replace(chat, accept_cost=yes)
+    on = add_columns(on or [], columns or [])
+    if not quiet:
+        for sentence in filter(None, map(describe_table, on)):
+            print_note(sentence)
+    if dry_run:
+        from tiltmeter.cli.run_dry import print_forecast, print_translation_forecast
+
+        if translating:
+            print_translation_forecast(on or [], edition, settings.limit, as_json=as_json)
+        else:
+            specs = replace_edition(on or ["starter"], edition)
+            chosen = replace(settings, chat=chat)
+            print_forecast(models or ["embedded"], specs, chosen, options, effect, as_json=as_json)
+        return
     if translating:
         result = run_translations(
             translator,
@@ -177,6 +233,7 @@ def run(
         show(result)
         log_result(result, trackers)
         return
+    timer = RunTimer(watch)
     result = measure_models(
         models or ["embedded"],
         replace_edition(on or ["starter"], edition),
@@ -184,8 +241,9 @@ def run(
         options,
         out=out,
         force=force,
-        watch=watch,
+        watch=timer.watch_progress,
         tell=ignore_note if quiet else print_note,
     )
     show(result)
     log_result(result, trackers)
+    timer.save(result)

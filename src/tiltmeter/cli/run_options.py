@@ -7,7 +7,7 @@ from tiltmeter.options import ChatOptions, ModelOptions, RunSettings, list_optio
 
 _OPTIONS = list_options(RunSettings, ModelOptions, ChatOptions)
 _OF_LANGUAGE_MODELS = tuple(option.name for option in _OPTIONS if not option.for_translators)
-_OF_TRANSLATION_SYSTEMS = ("system", "gender_from", "beams", "yes")
+_OF_TRANSLATION_SYSTEMS = ("system", "gender_from", "beams")
 # Options for translating sentences; they do not apply if the translations are read from a file.
 _OF_TRANSLATING = ("beams", "device", "dtype", "trust_remote_code", "yes")
 
@@ -17,7 +17,9 @@ def reject_unused_run_options(context: typer.Context, *, translating: bool, fini
 
     `translating` is true if a translation system is measured; `finished` is true if its translations come from a file.
     """
-    if not translating:
+    if translating:
+        reject_given_options(context, ("columns",), "for files of items of language models")
+    else:
         reject_given_options(context, _OF_TRANSLATION_SYSTEMS, "for translation systems, but no --translator is given")
         return
     reject_given_options(

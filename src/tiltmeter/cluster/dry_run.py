@@ -1,32 +1,31 @@
 """A forecast of a matrix for `--dry-run`: unfinished cells (runs), questions, stored answers and estimated time."""
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from tiltmeter.cluster.job_stores import ANSWERS, UnlockedAnswers
-from tiltmeter.cluster.job_timings import load_timings
 from tiltmeter.cluster.plan_cells import ModelCells, RunMatrix, list_forms
 from tiltmeter.cluster.planned_training import is_trained
-from tiltmeter.cluster.time_estimates import ModelEstimate, ModelSize, estimate_model
-from tiltmeter.cluster.timing_store import Timing
 from tiltmeter.datasets import parse_spec
 from tiltmeter.datasets.cache_folder import get_cache_folder
 from tiltmeter.datasets.dataset_loader import get_dataset
 from tiltmeter.datasets.file_hashes import cache_hashes
 from tiltmeter.engine.answer_store import AnswerStore
 from tiltmeter.errors import TiltmeterError
-from tiltmeter.models.checkpoint import EMBEDDED
 from tiltmeter.models.model_opener import use_model
 from tiltmeter.models.model_protocol import Model
 from tiltmeter.models.scheme import find_scheme
 from tiltmeter.questions import Kind
-from tiltmeter.runs.portion_blocks import collect_question_digests
+from tiltmeter.runs.offline_models import disable_hub, has_model_files
+from tiltmeter.runs.portion_blocks import collect_question_lengths
 from tiltmeter.runs.run_files import MANIFEST
 from tiltmeter.runs.run_preparation import prepare_run
+from tiltmeter.runs.run_timings import load_timings
+from tiltmeter.runs.time_estimates import ModelEstimate, ModelSize, estimate_model
+from tiltmeter.runs.timing_store import Timing
 from tiltmeter.runs.translation.translation_tasks import load_target
-from tiltmeter.text_files import expand_home
 
 
 @dataclass
@@ -90,29 +89,30 @@ def _forecast_model(entry: ModelCells, timings: list[Timing]) -> ModelForecast:
         for cell in cells
     ]
     one.items = sum(len(portion.items) for run in prepared for portion in run.chosen)
-    size = ModelSize()
+    size, tokens = ModelSize(), None
     if find_scheme(entry.model.name) is not None:
         one.why = "Questions to servers and chat models are not counted."
     elif not is_trained(entry.model):
         one.why = (
             f"The next-sentence head is trained first, from {', '.join((entry.model.training or {})['articles'])}."
         )
-    elif not _has_files(entry.model.name):
+    elif not has_model_files(entry.model.name):
         one.why = "The model is not downloaded yet; download it with --prefetch."
     else:
         try:
-            with _disable_hub(), use_model(entry.model.name, options) as model:
+            with disable_hub(), use_model(entry.model.name, options) as model:
                 if isinstance(model, Model):
                     size = ModelSize(getattr(model, "size", None), model.kinds[0])
-                    # Sets of digests, because several cells may ask the same question.
-                    questions: dict[Kind, set[bytes]] = {}
+                    # Questions by digest, because several cells may ask the same question.
+                    questions: dict[Kind, dict[bytes, int]] = {}
                     for run in prepared:
-                        for kind, digests in collect_question_digests(model, run).items():
-                            questions.setdefault(kind, set()).update(digests)
+                        for kind, lengths in collect_question_lengths(model, run).items():
+                            questions.setdefault(kind, {}).update(lengths)
                     one.questions = sum(map(len, questions.values()))
+                    tokens = sum(sum(lengths.values()) for lengths in questions.values())
                     one.answered = sum(
-                        _count_stored_answers(entry.folder, model.fingerprint(kind), digests)
-                        for kind, digests in questions.items()
+                        _count_stored_answers(entry.folder, model.fingerprint(kind), lengths.keys())
+                        for kind, lengths in questions.items()
                     )
         except (TiltmeterError, OSError) as error:
             one.why, one.fails = str(error), True
@@ -128,24 +128,12 @@ def _forecast_model(entry: ModelCells, timings: list[Timing]) -> ModelForecast:
         timings,
         runs=len(cells),
         unanswered=unanswered,
+        tokens=tokens,
     )
     return one
 
 
-@contextmanager
-def _disable_hub() -> Iterator[None]:
-    """Prevent requests to the Hugging Face hub, for example to find a newer version of a model."""
-    from huggingface_hub import constants
-
-    before = constants.HF_HUB_OFFLINE
-    constants.HF_HUB_OFFLINE = True
-    try:
-        yield
-    finally:
-        constants.HF_HUB_OFFLINE = before
-
-
-def _count_stored_answers(folder: Path, fingerprint: str, digests: set[bytes]) -> int:
+def _count_stored_answers(folder: Path, fingerprint: str, digests: AbstractSet[bytes]) -> int:
     """Return how many of the questions have an answer in the cache or in the store of the job in `folder`."""
     found: set[bytes] = set()
     if (get_cache_folder() / ANSWERS).is_file():
@@ -162,19 +150,3 @@ def _is_local(text: str) -> bool:
     if spec.path is not None:
         return spec.path.is_file()
     return all(source.is_local() for source in get_dataset(spec.name).select(spec.part, spec.languages))
-
-
-def _has_files(name: str) -> bool:
-    """Return whether a model is on this machine: as a path, as the model shipped with Tiltmeter, or as a download."""
-    from huggingface_hub import snapshot_download
-
-    for part in [name] if expand_home(name).exists() else name.split("+"):
-        if expand_home(part).exists() or part == EMBEDDED:
-            continue
-        model_id, _, revision = part.partition("@")
-        try:
-            snapshot_download(model_id, revision=revision or None, local_files_only=True)
-        except Exception:
-            # The model is not downloaded, or its name is not a hub id.
-            return False
-    return True

@@ -1,4 +1,4 @@
-"""Store the timings of cells (single runs of a matrix) in the cache, and read them for later time estimates."""
+"""Store the timings of cells (single runs of a matrix) in the cache."""
 
 import json
 from contextlib import suppress
@@ -7,14 +7,13 @@ from typing import Any
 
 from tiltmeter.cluster.job_state import read_state
 from tiltmeter.cluster.plan_cells import ModelCells
-from tiltmeter.cluster.timing_store import Timing, TimingStore
-from tiltmeter.datasets.cache_folder import get_cache_folder
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.files import write_text
 from tiltmeter.runs.manifest_file import read_manifest
+from tiltmeter.runs.run_timings import get_timings_file
+from tiltmeter.runs.timing_store import Timing, TimingStore
 from tiltmeter.text_files import read_json
 
-_TIMINGS = "timings.sqlite"
 # The name of a file in the folder of a matrix; it lists the jobs whose timings are already stored.
 _RECORDED = "recorded.json"
 
@@ -29,7 +28,7 @@ def save_timings(out: Path, entry: ModelCells) -> None:
         known = read_json(out / _RECORDED) if (out / _RECORDED).is_file() else []
         if state.get("job") in known:
             return
-        with TimingStore(get_cache_folder() / _TIMINGS) as timings:
+        with TimingStore(get_timings_file()) as timings:
             timings.add_timings(_build_timing(entry, values) for values in state.get("timings", []) if values["asked"])
         write_text(out / _RECORDED, json.dumps([*known, state["job"]]))
 
@@ -51,12 +50,5 @@ def _build_timing(entry: ModelCells, values: dict[str, Any]) -> Timing:
         asked=values["asked"],
         asking_seconds=values["asking_seconds"],
         end_seconds=max(0.0, values["seconds"] - values["start_seconds"] - values["asking_seconds"]),
+        tokens=model.tokens or 0,
     )
-
-
-def load_timings() -> list[Timing]:
-    """Return the stored timings of earlier runs; empty if no timings are stored."""
-    if not (get_cache_folder() / _TIMINGS).is_file():
-        return []
-    with TimingStore(get_cache_folder() / _TIMINGS) as timings:
-        return timings.list_newest_timings()

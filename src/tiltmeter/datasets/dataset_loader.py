@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 from tiltmeter.datasets.catalogue import DATASETS
 from tiltmeter.datasets.dataset_definition import Dataset, Source
-from tiltmeter.datasets.dataset_spec import PUBLISHED_ITEMS, Spec
+from tiltmeter.datasets.dataset_spec import PUBLISHED_ITEMS, Spec, parse_spec
 from tiltmeter.datasets.name_suggestions import suggest_name
-from tiltmeter.errors import UsageError
+from tiltmeter.datasets.table_columns import is_table
+from tiltmeter.errors import DataError, UsageError
 from tiltmeter.forms import Item, get_item_form
 
 if TYPE_CHECKING:
@@ -49,7 +50,8 @@ def get_dataset(name: str) -> Dataset:
         known = ", ".join(DATASETS)
         suggestion = suggest_name(name, DATASETS)
         raise UsageError(
-            f"There is no data set {name!r}{suggestion}; give one of {known}, or the path of a .jsonl file."
+            f"There is no data set {name!r}{suggestion}; give one of {known}, or the path of a .jsonl, .csv, .tsv or "
+            ".xlsx file."
         )
     return DATASETS[name]
 
@@ -102,11 +104,34 @@ def load_with_findings(spec: Spec) -> "list[ValidationResult]":
 def validate_spec(spec: Spec) -> "list[ValidationResult]":
     """Return the validation result of each file that a specification selects."""
     if spec.path is not None:
+        from tiltmeter.datasets.readers.item_table import parse_item_table
         from tiltmeter.datasets.readers.jsonl import parse
         from tiltmeter.datasets.validation import validate_records
 
+        if is_table(spec.path):
+            records = parse_item_table(spec.path, dict(spec.columns), get_table_language(spec))
+            return [validate_records(str(spec.path), records)]
         return [validate_records(str(spec.path), parse(spec.path))]
     return [source.validate() for source in get_dataset(spec.name).select(spec.part, spec.languages)]
+
+
+def get_table_language(spec: Spec) -> str | None:
+    """Return the language of the items in a table without a column for the language; None if none is given."""
+    return spec.languages[0] if len(spec.languages) == 1 else None
+
+
+def describe_table(text: str) -> str | None:
+    """Return a sentence with the columns that are used of a table; None if the specification names no table."""
+    spec = parse_spec(text)
+    if spec.path is None or not is_table(spec.path):
+        return None
+    from tiltmeter.datasets.raw_records import BrokenFileError
+    from tiltmeter.datasets.readers.item_table import describe_item_table
+
+    try:
+        return describe_item_table(spec.path, dict(spec.columns), get_table_language(spec))
+    except BrokenFileError as error:
+        raise DataError(f"{spec.path}: {error}.") from error
 
 
 def allows_text_export(name: str) -> bool:

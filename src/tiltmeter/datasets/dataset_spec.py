@@ -2,9 +2,10 @@
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from tiltmeter.datasets.table_columns import is_table, split_columns
 from tiltmeter.errors import UsageError
 from tiltmeter.forms import get_forms
 from tiltmeter.text_files import expand_home
@@ -19,13 +20,15 @@ EDITIONS = {"1.0": "gest-1.0", "1.1": "gest"}
 class Spec:
     """A data set or file, optionally restricted to one part and to some languages.
 
-    Empty `languages` means all languages. `path` is set if `name` is the path of a file.
+    Empty `languages` means all languages. `path` is set if `name` is the path of a file. `columns`
+    are the columns of fields in a table, if the user named them.
     """
 
     name: str
     part: str | None
     languages: tuple[str, ...]
     path: Path | None = None
+    columns: tuple[tuple[str, str], ...] = field(default=(), repr=False)
 
 
 def parse_spec(text: str) -> Spec:
@@ -36,6 +39,9 @@ def parse_spec(text: str) -> Spec:
     >>> parse_spec("my-items.jsonl").path.name
     'my-items.jsonl'
     """
+    without, columns = split_columns(text)
+    if columns:
+        return replace(parse_spec(without), columns=columns)
     if _is_path(text):
         return Spec(text.rstrip("/"), None, (), _expand_path(text))
     name, colon, tail = text.rpartition(":")
@@ -78,7 +84,7 @@ def _is_path(text: str) -> bool:
     # A slash alone does not make a text a path: `stereoset/intrasentence` also contains a slash.
     separators = filter(None, (os.sep, os.altsep, "/"))
     has_separator = any(separator in text for separator in separators)
-    return text.endswith(".jsonl") or (has_separator and _expand_path(text).is_file())
+    return text.endswith(".jsonl") or is_table(text) or (has_separator and _expand_path(text).is_file())
 
 
 def _expand_path(text: str) -> Path:

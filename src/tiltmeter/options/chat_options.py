@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from tiltmeter.errors import UsageError
 from tiltmeter.options.option_field import define_option
-from tiltmeter.options.option_values import COUNT, FLAG, NUMBER
+from tiltmeter.options.option_values import COUNT, FLAG, NUMBER, TEXT
 
 if TYPE_CHECKING:
     from tiltmeter.questions import SamplingOptions
@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 # The maximum length of an answer that chooses an option, in tokens.
 SHORT_REPLY = 64
+# The maximum cost of a run without `max_cost` and `accept_cost`, in the currency of the prices.
+DEFAULT_MAX_COST = 5.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,8 +26,9 @@ class ChatOptions:
     orders of the list and of the reversed list, without and with a neutral option. The default is two wordings and no
     neutral option. `temperature` defaults to 0, or to 1 if there are several `samples` per message. `max_tokens` is the
     maximum length of an answer; it defaults to `SHORT_REPLY`, or to the length that a benchmark needs. `price_in` and
-    `price_out` are prices per million tokens, in any currency. A run that would exceed `max_cost` or `max_requests` is
-    rejected before the first request.
+    `price_out` are prices per million tokens in `currency`. A run that could exceed `max_cost` (by default
+    `DEFAULT_MAX_COST`) or `max_requests` is rejected before the first request. With `accept_cost`, there is no maximum
+    cost.
     """
 
     full: bool = define_option(
@@ -52,7 +55,10 @@ class ChatOptions:
         studio="Chat: maximum number of requests",
     )
     max_cost: float | None = define_option(
-        None, "Chat models: reject a run that could cost more than this (needs --price-in and --price-out).", NUMBER
+        None,
+        f"Chat models: reject a run that could cost more than this, unless --yes is given; the default is "
+        f"{DEFAULT_MAX_COST:g} (needs --price-in and --price-out).",
+        NUMBER,
     )
     price_in: float | None = define_option(
         None, "Chat models: price per million input tokens.", NUMBER, studio="Chat: price per million input tokens"
@@ -60,6 +66,8 @@ class ChatOptions:
     price_out: float | None = define_option(
         None, "Chat models: price per million output tokens.", NUMBER, studio="Chat: price per million output tokens"
     )
+    currency: str = define_option("USD", "Chat models: the currency of --price-in and --price-out.", TEXT)
+    accept_cost: bool = False
 
     def __post_init__(self) -> None:
         if self.samples < 1 or (self.max_tokens is not None and self.max_tokens < 1):
@@ -99,6 +107,13 @@ class ChatOptions:
         parts += [f"temperature {sampling.temperature:g}"] if sampling.temperature else []
         parts += [f"{self.samples} samples"] if self.samples > 1 else []
         return ", ".join(parts)
+
+    @property
+    def cost_limit(self) -> float | None:
+        """The maximum cost of a run; None if there is no maximum, or if no prices are known."""
+        if self.accept_cost or self.price_in is None or self.price_out is None:
+            return None
+        return DEFAULT_MAX_COST if self.max_cost is None else self.max_cost
 
     def cost(self, tokens_in: int, tokens_out: int) -> float | None:
         """Return the cost of these numbers of input and output tokens; None if `price_in` or `price_out` is not set."""

@@ -17,11 +17,12 @@ class Budget:
     tokens_in: int
     tokens_out: int
     cost: float | None
+    currency: str = "USD"
 
     @classmethod
     def create_empty(cls, options: ChatOptions) -> "Budget":
         """Return a budget without requests."""
-        return cls(0, 0, 0, options.cost(0, 0))
+        return cls(0, 0, 0, options.cost(0, 0), options.currency)
 
     @classmethod
     def estimate(
@@ -40,12 +41,16 @@ class Budget:
         requests = len(questions) + probes
         tokens_in = sum(lengths) + probes * max(lengths, default=0)
         tokens_out = requests * (1 if sampling.probabilities else sampling.max_tokens)
-        return cls(requests, tokens_in, tokens_out, options.cost(tokens_in, tokens_out))
+        return cls(requests, tokens_in, tokens_out, options.cost(tokens_in, tokens_out), options.currency)
 
     def __add__(self, other: "Budget") -> "Budget":
         cost = None if self.cost is None or other.cost is None else self.cost + other.cost
         return Budget(
-            self.requests + other.requests, self.tokens_in + other.tokens_in, self.tokens_out + other.tokens_out, cost
+            self.requests + other.requests,
+            self.tokens_in + other.tokens_in,
+            self.tokens_out + other.tokens_out,
+            cost,
+            self.currency,
         )
 
     @property
@@ -53,9 +58,9 @@ class Budget:
         """The budget as text.
 
         >>> Budget(1200, 96_000, 76_800, 0.13).words
-        '1,200 requests, about 96,000 input tokens and at most 76,800 output tokens, at most about 0.13 in cost'
+        '1,200 requests, about 96,000 input tokens and at most 76,800 output tokens, at most about 0.13 USD'
         """
-        cost = f", at most about {self.cost:,.2f} in cost" if self.cost is not None else ""
+        cost = f", at most about {self.cost:,.2f} {self.currency}" if self.cost is not None else ""
         return (
             f"{self.requests:,} requests, about {self.tokens_in:,} input tokens and at most "
             f"{self.tokens_out:,} output tokens{cost}"
@@ -68,10 +73,13 @@ class Budget:
                 f"This run would send {self.words}, which exceeds --max-requests {options.max_requests:,}. Nothing was "
                 "sent; raise the limit, or use fewer items with --limit."
             )
-        if options.max_cost is not None and self.cost is not None and self.cost > options.max_cost:
+        limit = options.cost_limit
+        if limit is not None and self.cost is not None and self.cost > limit:
+            default = "" if options.max_cost is not None else ", the default"
             raise UsageError(
-                f"This run would send {self.words}, which exceeds --max-cost {options.max_cost:g}. Nothing was sent; "
-                "raise the limit, use fewer items with --limit, or shorter answers with --max-tokens."
+                f"This run would send {self.words}, which exceeds --max-cost {limit:g}{default}. Nothing was sent; add "
+                "--yes to accept the cost, raise the limit, use fewer items with --limit, or shorter answers with "
+                "--max-tokens."
             )
 
 
@@ -93,11 +101,11 @@ class Spending:
         written = f"{reply.thinking}{reply.text}"
         self.tokens_out += model.tokens(written) if reply.tokens_out is None else reply.tokens_out
         self.estimated |= reply.tokens_in is None or reply.tokens_out is None
-        cost, limit = self.cost, self._options.max_cost
+        cost, limit = self.cost, self._options.cost_limit
         if cost is not None and limit is not None and self._before + cost > limit:
             raise ModelError(
                 f"--max-cost {limit:g} is spent, because the server counts more tokens than were estimated. Answers so "
-                "far are stored; run the same command with a higher limit to continue."
+                "far are stored; run the same command with a higher limit or with --yes to continue."
             )
 
     @property
@@ -105,7 +113,10 @@ class Spending:
         """The cost so far; None if the options contain no prices."""
         return self._options.cost(self.tokens_in, self.tokens_out)
 
-    def to_dict(self) -> dict[str, float | int | None]:
+    def to_dict(self) -> dict[str, float | int | str | None]:
         """Return the tokens and the cost as entries for the manifest."""
-        counted = {"tokens_in": self.tokens_in, "tokens_out": self.tokens_out, "cost": self.cost}
+        counted: dict[str, float | int | str | None] = {"tokens_in": self.tokens_in, "tokens_out": self.tokens_out}
+        counted["cost"] = self.cost
+        if self.cost is not None:
+            counted["currency"] = self._options.currency
         return {**counted, "tokens_estimated": True} if self.estimated else counted

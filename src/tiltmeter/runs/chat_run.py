@@ -101,12 +101,8 @@ def ask_chat_models(
     The limits of requests and cost apply to all models together and are checked before the first request. Each model is
     closed when it is finished, unless `keep_open` is set.
     """
-    protocol, options = _resolve_protocol(prepared.settings.protocol), prepared.settings.chat or ChatOptions()
-    sampling = options.build_sampling(
-        probabilities=protocol == PROBABILITIES, needed_tokens=_count_needed_tokens(prepared.chosen)
-    )
-    perturb = prepared.settings.perturb
-    plans = [_build_plan(model, prepared.chosen, protocol, perturb, options, sampling, store) for model in models]
+    options, sampling = _read_chat_options(prepared)
+    plans = [_plan_questions(model, prepared, store) for model in models]
     for plan in plans:
         if plan.budget.requests:
             stored = f"; {len(plan.stored):,} answers are already stored" if plan.stored else ""
@@ -127,6 +123,26 @@ def _count_needed_tokens(portions: Sequence[Portion]) -> int:
     """Return the maximum length of a reply, in tokens, for portions whose items share messages; 0 if there are none."""
     shared = [(get_benchmark(portion.form).messages, portion.items) for portion in portions]
     return max((messages.count_tokens(items) for messages, items in shared if messages is not None), default=0)
+
+
+def estimate_budget(model: ChatModel, prepared: PreparedRun, store: ReplyStore) -> tuple[Budget, int]:
+    """Return the budget of a model's remaining requests in a run, and the number of stored replies; nothing is sent."""
+    plan = _plan_questions(model, prepared, store)
+    return plan.budget, len(plan.stored)
+
+
+def _read_chat_options(prepared: PreparedRun) -> tuple[ChatOptions, SamplingOptions]:
+    options = prepared.settings.chat or ChatOptions()
+    protocol = _resolve_protocol(prepared.settings.protocol)
+    return options, options.build_sampling(
+        probabilities=protocol == PROBABILITIES, needed_tokens=_count_needed_tokens(prepared.chosen)
+    )
+
+
+def _plan_questions(model: ChatModel, prepared: PreparedRun, store: ReplyStore) -> _ChatPlan:
+    options, sampling = _read_chat_options(prepared)
+    protocol, perturb = _resolve_protocol(prepared.settings.protocol), prepared.settings.perturb
+    return _build_plan(model, prepared.chosen, protocol, perturb, options, sampling, store)
 
 
 def _build_plan(

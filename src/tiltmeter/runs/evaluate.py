@@ -27,6 +27,7 @@ from tiltmeter.runs.model_output import ModelOutput
 from tiltmeter.runs.result import Result, reject_other_run
 from tiltmeter.runs.result_assembly import assemble_result
 from tiltmeter.runs.run_preparation import PreparedRun, build_request, prepare_run
+from tiltmeter.runs.run_timings import RunTimer
 from tiltmeter.text_files import expand_home
 
 
@@ -106,7 +107,12 @@ def evaluate(
     given = dict(locals())
     options = build_options(ModelOptions, given, devices=tuple(devices))
     settings = build_options(RunSettings, given, margins=margins or {}, fixed=tuple(fixed))
-    return measure_models(models, on, settings, options, out=out, force=force, watch=watch, so_far=so_far, tell=tell)
+    timer = RunTimer(watch)
+    result = measure_models(
+        models, on, settings, options, out=out, force=force, watch=timer.watch_progress, so_far=so_far, tell=tell
+    )
+    timer.save(result)
+    return result
 
 
 @cache_hashes()

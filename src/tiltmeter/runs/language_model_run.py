@@ -45,6 +45,7 @@ def ask_model(
         run.skipped += [UnscoredItem(**names, item=skip.item, reason=skip.reason) for skip in entry.skipped]
     run.conditions += [_build_conditions(model, entry) for entry in entries]
     run.model = _describe_model(model, entries, answers)
+    run.model["tokens"] = sum(block.tokens for entry in entries for block in entry.blocks)
     run.notes += describe_models([build_model_entry(run.model)])
     return run
 

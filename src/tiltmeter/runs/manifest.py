@@ -47,6 +47,7 @@ class ModelEntry:
     layers: int | float | None = None
     vocabulary: int | float | None = None
     bytes: int | None = None
+    tokens: int | None = None
     compute: ComputeUse | None = None
     quantized: Mapping[str, Any] | None = None
     adapter: Mapping[str, Any] | None = None

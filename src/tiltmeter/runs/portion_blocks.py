@@ -40,7 +40,7 @@ _QUESTION_SIZE, _WANTED_SIZE, _TOKEN_SIZE, _TREE_TOKEN_SIZE = 24, 4, 1, 2
 
 @dataclass(slots=True)
 class ItemBlock:
-    """A block: the items of a portion from index `start` to `stop`, and the number and size of their questions.
+    """A block: the items of a portion from index `start` to `stop`, and the number, size and tokens of their questions.
 
     `trials` is None if the trials are not kept; they are then built again when the model is asked.
     """
@@ -49,6 +49,7 @@ class ItemBlock:
     stop: int
     questions: int
     size: int
+    tokens: int
     trials: list[Trial] | None
 
 
@@ -99,15 +100,15 @@ def build_portion_blocks(model: Model, prepared: PreparedRun, run: ModelOutput) 
     return entries
 
 
-def collect_question_digests(model: Model, prepared: PreparedRun) -> dict[Kind, set[bytes]]:
-    """Return the digests of all questions that a run asks a model, grouped by the kind of head."""
-    digests_by_kind: dict[Kind, set[bytes]] = {}
+def collect_question_lengths(model: Model, prepared: PreparedRun) -> dict[Kind, dict[bytes, int]]:
+    """Return the numbers of tokens of all questions that a run asks a model, by kind of head and digest."""
+    lengths_by_kind: dict[Kind, dict[bytes, int]] = {}
     for entry in build_portion_blocks(model, prepared, ModelOutput()):
-        digests = digests_by_kind.setdefault(entry.kind, set())
+        lengths = lengths_by_kind.setdefault(entry.kind, {})
         for block in entry.blocks:
             trials = entry.build_trials(block, model, prepared.settings.protocol)
-            digests.update(question.digest for trial in trials for question in trial.questions)
-    return digests_by_kind
+            lengths.update((q.digest, _count_tokens(q)) for trial in trials for q in trial.questions)
+    return lengths_by_kind
 
 
 def group_into_chunks(portions: Sequence[PortionBlocks]) -> list[list[tuple[PortionBlocks, ItemBlock]]]:
@@ -183,7 +184,12 @@ def _ask_benchmark(
 def _build_block(start: int, stop: int, part_trials: PartTrials) -> ItemBlock:
     questions = {question.digest: question for trial in part_trials.trials for question in trial.questions}
     size = sum(_estimate_size(question, part_trials.kind) for question in questions.values())
-    return ItemBlock(start, stop, len(questions), size, part_trials.trials)
+    tokens = sum(map(_count_tokens, questions.values()))
+    return ItemBlock(start, stop, len(questions), size, tokens, part_trials.trials)
+
+
+def _count_tokens(question: Question) -> int:
+    return len(question.ids) + len(question.source)
 
 
 def _estimate_size(question: Question, kind: Kind) -> int:

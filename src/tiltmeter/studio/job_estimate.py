@@ -7,12 +7,12 @@ from tiltmeter.benchmarks import get_benchmark
 from tiltmeter.benchmarks.benchmark import Benchmark
 from tiltmeter.benchmarks.forced_choice.option_orders import OptionOrderDesign
 from tiltmeter.benchmarks.forced_choice.prompts import build_prompts
-from tiltmeter.cluster.time_estimates import ModelEstimate, estimate_model, format_duration
-from tiltmeter.cluster.timing_store import TimingStore
 from tiltmeter.forms import Item, get_item_form
 from tiltmeter.models.option_scope import find_source
 from tiltmeter.options.chat_options import SHORT_REPLY
 from tiltmeter.reports.formatting import join_words
+from tiltmeter.runs.time_estimates import ModelEstimate, estimate_model, format_duration
+from tiltmeter.runs.timing_store import TimingStore
 from tiltmeter.studio.item_counts import count_items, load_local_items
 from tiltmeter.studio.model_sizes import find_model_size
 from tiltmeter.studio.run_request import RunRequest, find_form

@@ -7,24 +7,19 @@ import os
 import signal
 import sys
 import threading
-import time
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from tiltmeter.cluster.job_lock import JobLock, JobTakenError
 from tiltmeter.cluster.job_work import describe_failure, exit_after_takeover, raise_on_signals
-from tiltmeter.cluster.timing_store import Timing, TimingStore
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.files import write_text
 from tiltmeter.progress.progress_file import ProgressFile
+from tiltmeter.runs.timing_store import TimingStore
 from tiltmeter.safe_output import guard_output
 from tiltmeter.studio.job_files import OUTCOME, PROGRESS, QUEUED, STOP, read_json
 from tiltmeter.studio.job_files import REQUEST as REQUEST_FILE
 from tiltmeter.studio.run_request import RunRequest
 from tiltmeter.studio.studio_workspace import STUDIO_DATABASE, StudioWorkspace
-
-if TYPE_CHECKING:
-    from tiltmeter.runs.result import Result
 
 logger = logging.getLogger(__name__)
 
@@ -102,6 +97,7 @@ def _write_outcome(folder: Path, state: str, sentence: str) -> None:
 def _make_run(folder: Path, made: threading.Event) -> None:
     """Measure the models and write the run, then set the event `made` and store the timings."""
     from tiltmeter.runs.evaluate import measure_models
+    from tiltmeter.runs.run_timings import compute_timings
 
     request = RunRequest.from_dict(read_json(folder / REQUEST_FILE))
     progress = ProgressFile(folder / PROGRESS)
@@ -120,42 +116,10 @@ def _make_run(folder: Path, made: threading.Event) -> None:
         made.set()
     try:
         with TimingStore(workspace.state / STUDIO_DATABASE) as timings:
-            timings.add_timings(_compute_timings(request, result, progress))
+            timings.add_timings(compute_timings(result, progress.stages, progress.began))
     except TiltmeterError as error:
         # The run does not fail, because timings only improve time estimates.
         logger.warning("%s", error)
-
-
-def _compute_timings(request: RunRequest, result: "Result", progress: ProgressFile) -> list[Timing]:
-    """Return a timing for each model that answered new questions, that is, questions without stored answers."""
-    now = time.monotonic()
-    forms = result.manifest.list_forms()
-    items = sum(entry.items for entry in result.manifest.data)
-    timings: dict[str, Timing] = {}
-    before = progress.began
-    for stage in progress.stages:
-        name, _, kind = stage.label.rpartition(" (")
-        model, start, before = result.manifest.find_model(name), before, stage.ended
-        if (began := stage.find_speed_start()) is None:
-            continue
-        asked_from, first = began
-        timing = Timing(
-            model=name,
-            kind=kind.rstrip(")"),
-            bytes=model.bytes if model else None,
-            device=model.hardware if model else "server",
-            forms=" ".join(forms),
-            protocol=request.protocol,
-            items=items,
-            questions=stage.total or 0,
-            start_seconds=asked_from - start,
-            asked=stage.done - first,
-            asking_seconds=stage.ended - asked_from,
-            end_seconds=now - progress.stages[-1].ended,
-        )
-        # A model with a next-sentence head is measured in two stages, whose timings are combined.
-        timings[name] = timings[name].combine_with(timing) if name in timings else timing
-    return list(timings.values())
 
 
 if __name__ == "__main__":

@@ -3,11 +3,11 @@
 import json
 from pathlib import Path
 
-from tiltmeter.cluster.time_estimates import ModelSize
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.models.checkpoint import ADAPTER_CONFIG, CONFIG, EMBEDDED, Checkpoint, find_checkpoint
 from tiltmeter.models.model_opener import is_chat_model
 from tiltmeter.models.option_scope import find_source
+from tiltmeter.runs.time_estimates import ModelSize
 from tiltmeter.studio.model_names import CHAT, find_model_path
 from tiltmeter.studio.studio_workspace import StudioWorkspace
 

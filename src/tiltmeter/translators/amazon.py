@@ -6,7 +6,8 @@ from typing import Any
 
 from tiltmeter.errors import ModelError, UsageError
 from tiltmeter.http_client.retries import TransientError, call_with_retries, is_transient, parse_retry_after
-from tiltmeter.translators.translator_protocol import Price, ServiceTranslator, import_extra
+from tiltmeter.registry import import_extra
+from tiltmeter.translators.translator_protocol import Price, ServiceTranslator
 
 SERVICE = "Amazon Translate"
 # Errors that are transient although their HTTP status is 400.

@@ -3,8 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass
-from importlib import import_module
-from typing import Any, Protocol, Self, runtime_checkable
+from typing import Protocol, Self, runtime_checkable
 
 from tiltmeter.errors import UsageError
 
@@ -172,13 +171,3 @@ class ItemTranslator(Translator, Protocol):
 
     def list_new_items(self, requests: Sequence[ItemRequest], language: str) -> list[int]:
         """Return the indexes of the items whose translations are not stored."""
-
-
-def import_extra(module: str, name: str, service: str) -> Any:
-    """Import a module of an optional package; if it is missing, the UsageError names the extra `name` to install."""
-    try:
-        return import_module(module)
-    except ImportError as error:
-        raise UsageError(
-            f"{service} needs a package that is not installed; run `pip install 'tiltmeter[{name}]'`."
-        ) from error

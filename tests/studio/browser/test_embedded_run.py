@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from tests.studio.browser.conftest import serving_here, visiting
-from tiltmeter.cluster.timing_store import TimingStore
 from tiltmeter.runs.result import Result
+from tiltmeter.runs.timing_store import TimingStore
 from tiltmeter.studio.job_queue import JobQueue
 from tiltmeter.studio.studio_workspace import StudioWorkspace
 

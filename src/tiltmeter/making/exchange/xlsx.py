@@ -1,13 +1,11 @@
 """Read and write Excel files with openpyxl, which the extra `xlsx` installs."""
 
-import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
-from io import BytesIO
 from pathlib import Path
 from typing import Any
-from zipfile import ZipFile
 
+from tiltmeter.datasets.readers.excel_sheets import get_text, read_cells, read_workbook
 from tiltmeter.errors import DataError
 from tiltmeter.files import write_atomically
 from tiltmeter.making.exchange.text_rows import (
@@ -19,15 +17,9 @@ from tiltmeter.making.exchange.text_rows import (
     parse_rows,
     validate_columns,
 )
-from tiltmeter.text_files import read_bytes
-from tiltmeter.translators.translator_protocol import import_extra
+from tiltmeter.registry import import_extra
 
 _WIDTHS = {"source": 45, "translation": 45, "corrected": 45, "problem": 40, "proposals": 40, "comment": 30}
-# Maximum size in bytes of an Excel file after unpacking; such a file has about 30,000 texts. Parsing needs up to ten
-# times as much memory.
-_MAX_BYTES = 1 << 25
-# Maximum number of rows of an Excel sheet, and maximum number of columns that are read.
-_MAX_ROWS, _MAX_COLUMNS = 1_048_576, 32
 # Maximum length of a text in an Excel cell, in characters.
 _MAX_CELL_LENGTH = 32_767
 # The columns that reviewers fill in.
@@ -85,68 +77,20 @@ def read(path: Path, *, language: str) -> list[TextRow]:  # noqa: ARG001 - same 
 
     Raise a DataError if a needed column contains a formula, because the result of the formula is unknown.
     """
-    openpyxl = import_extra("openpyxl", "xlsx", "Excel files")
-    # openpyxl gets the content instead of the path, because it rejects paths that do not end in .xlsx.
-    content = BytesIO(read_bytes(path))
-    try:
-        _reject_unsafe_file(content, path)
-        with warnings.catch_warnings():
-            # The warnings are about styles and other parts that are not read.
-            warnings.simplefilter("ignore")
-            return _read_rows(openpyxl.load_workbook(content, read_only=True), path)
-    except DataError:
-        raise
-    except Exception as error:
-        # openpyxl and its parser raise many types of errors for unusual XML.
-        reason = " ".join(str(error).split()).rstrip(".") or type(error).__name__
-        raise DataError(
-            f"{path} cannot be read as an Excel file ({reason[:200]}); save it again as .xlsx, or use CSV."
-        ) from error
-
-
-def _reject_unsafe_file(content: BytesIO, path: Path) -> None:
-    """Raise a DataError if a file is too large for the memory, or if its XML defines entities (Excel never does)."""
-    with ZipFile(content) as archive:
-        unpacked = sum(entry.file_size for entry in archive.infolist())
-        if unpacked > _MAX_BYTES:
-            raise DataError(
-                f"{path} has {unpacked:,} bytes after unpacking, and the limit is {_MAX_BYTES:,}; split the file, or "
-                "use CSV."
-            )
-        for entry in archive.infolist():
-            part = archive.read(entry)
-            if any("<!DOCTYPE".encode(encoding) in part for encoding in ("utf-8", "utf-16-le", "utf-16-be")):
-                raise DataError(
-                    f"{path}: {entry.filename} declares a document type (DOCTYPE); save the file again in a "
-                    "spreadsheet program, or use CSV."
-                )
-    content.seek(0)
+    return read_workbook(path, lambda book: _read_rows(book, path))
 
 
 def _read_rows(book: Any, path: Path) -> list[TextRow]:
-    headers = {
-        sheet.title: normalise_columns(map(_get_text, next(_read_cells(sheet), ()))) for sheet in book.worksheets
-    }
+    headers = {sheet.title: normalise_columns(map(get_text, next(read_cells(sheet), ()))) for sheet in book.worksheets}
     chosen = next((title for title, columns in headers.items() if set(NEEDED) <= set(columns)), None)
     columns = headers[chosen] if chosen is not None else next(iter(headers.values()), [])
     validate_columns(columns, path)
     table = []
-    for number, cells in enumerate(_read_cells(book[chosen]), start=1):
+    for number, cells in enumerate(read_cells(book[chosen]), start=1):
         if number == 1 or not any(cell.value is not None for cell in cells):
             continue
         for column, cell in zip(columns, cells, strict=False):
             if column in NEEDED and cell.data_type == "f":
                 raise DataError(f"{path}, row {number}: `{column}` is a formula; replace the formula by its value.")
-        table.append((number, dict(zip(columns, map(_get_text, cells), strict=False))))
+        table.append((number, dict(zip(columns, map(get_text, cells), strict=False))))
     return parse_rows(path, table)
-
-
-def _read_cells(sheet: Any) -> Iterator[tuple[Any, ...]]:
-    """Return the cells of each row. The dimensions that the sheet declares are ignored, because they may be wrong."""
-    sheet.reset_dimensions()
-    rows: Iterator[tuple[Any, ...]] = sheet.iter_rows(max_row=_MAX_ROWS, max_col=_MAX_COLUMNS)
-    return rows
-
-
-def _get_text(cell: Any) -> str:
-    return "" if cell.value is None else str(cell.value)

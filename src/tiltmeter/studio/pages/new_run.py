@@ -17,7 +17,6 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from tiltmeter.benchmarks import get_benchmarks
-from tiltmeter.cluster.time_estimates import format_duration
 from tiltmeter.datasets.dataset_definition import Dataset
 from tiltmeter.datasets.dataset_loader import DATASETS, get_dataset
 from tiltmeter.errors import TiltmeterError, UsageError
@@ -26,6 +25,7 @@ from tiltmeter.models.checkpoint import EMBEDDED, find_checkpoint
 from tiltmeter.options import ChatOptions, ModelOptions, OptionField, RunSettings, list_options
 from tiltmeter.reports.language_names import get_language_name
 from tiltmeter.runs.run_files import MANIFEST
+from tiltmeter.runs.time_estimates import format_duration
 from tiltmeter.studio import responses
 from tiltmeter.studio.item_counts import count_by_language
 from tiltmeter.studio.job_estimate import estimate_run

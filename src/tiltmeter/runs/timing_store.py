@@ -7,7 +7,8 @@ from pathlib import Path
 from tiltmeter.database import Database
 
 _SCHEMA = """
-CREATE TABLE IF NOT EXISTS timings (
+DROP TABLE IF EXISTS timings;
+CREATE TABLE IF NOT EXISTS run_timings (
     id INTEGER PRIMARY KEY,
     model TEXT NOT NULL,
     kind TEXT NOT NULL,
@@ -20,7 +21,8 @@ CREATE TABLE IF NOT EXISTS timings (
     start_seconds REAL NOT NULL,
     asked INTEGER NOT NULL,
     asking_seconds REAL NOT NULL,
-    end_seconds REAL NOT NULL
+    end_seconds REAL NOT NULL,
+    tokens INTEGER NOT NULL
 ) STRICT;
 """
 
@@ -32,7 +34,7 @@ class Timing:
     `bytes` is the size of the model's files; None for a model on a server. `start_seconds` is the time until the first
     new answers: imports, loading and the first batch. `asked` is the number of questions that were then answered in
     `asking_seconds`. `questions` is the number of all questions, including those with stored answers. `end_seconds` is
-    the time for computing measures and writing files.
+    the time for computing measures and writing files. `tokens` is the number of tokens of all questions; 0 if unknown.
     """
 
     model: str
@@ -47,6 +49,7 @@ class Timing:
     asked: int
     asking_seconds: float
     end_seconds: float
+    tokens: int = 0
 
     def combine_with(self, other: "Timing") -> "Timing":
         """Return the sum of this timing and the timing of a second prediction head of the same model."""
@@ -76,10 +79,10 @@ class TimingStore(Database):
         rows = [astuple(timing) for timing in timings]
         with self.begin_transaction():
             self._db.executemany(
-                f"INSERT INTO timings ({_COLUMNS}) VALUES ({', '.join('?' * len(fields(Timing)))})", rows
+                f"INSERT INTO run_timings ({_COLUMNS}) VALUES ({', '.join('?' * len(fields(Timing)))})", rows
             )
 
     def list_newest_timings(self) -> list[Timing]:
         """Return the newest timings, newest first."""
-        rows = self._db.execute(f"SELECT {_COLUMNS} FROM timings ORDER BY id DESC LIMIT {_NEWEST}")
+        rows = self._db.execute(f"SELECT {_COLUMNS} FROM run_timings ORDER BY id DESC LIMIT {_NEWEST}")
         return [Timing(*row) for row in rows]
