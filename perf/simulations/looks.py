@@ -12,6 +12,7 @@ from tiltmeter.measures.estimates import Share
 from tiltmeter.measures.looks import Look, index_looks
 from tiltmeter.measures.records import Record
 from tiltmeter.measures.verdict_rule import PORTION, WHOLE_RUN, Families, assign_verdicts, count_test_families
+from tiltmeter.runs.sequential_run import find_open_rows, list_look_sizes
 
 TABLES = (
     Table(
@@ -19,6 +20,13 @@ TABLES = (
         "Looks at a growing sample: data sets with a significant bias at any look, of an even model",
         ("numbers of items", "intraclass correlation"),
         ("corrected", "not corrected"),
+    ),
+    Table(
+        "until-conclusive",
+        "--until-conclusive on 2,133 items: verdicts at the end, and the items that were measured",
+        ("SS", "intraclass correlation"),
+        ("significant", "no bias", "open", "items"),
+        plain=("items",),
     ),
     Table(
         "packaging",
@@ -49,6 +57,33 @@ def looks(sizes: Sequence[int], correlation: float) -> Simulate:
             outcome["corrected"] |= _is_significant(assign_verdicts([tested], looks=index_looks([look])))
             outcome["not corrected"] |= _is_significant(assign_verdicts([tested]))
         return outcome
+
+    return each(draw_and_count)
+
+
+def until_conclusive(truth: float, correlation: float) -> Simulate:
+    """Simulate runs that measure growing samples until the verdict is settled."""
+    full = Shape("all", SIZES[-1], TERMS)
+
+    def draw_and_count(rng: Rng) -> dict[str, float]:
+        order = rng.permutation(full.n)
+        values = 100.0 * (rng.random(full.n) < term_rates(rng, full, truth / 100, correlation))
+        sizes = list_look_sizes(full.n)
+        for number, items in enumerate(sizes):
+            chosen = order[:items]
+            row = Row(Case(), PARTS[0], "all", "all", Shape(str(items), items), truth)
+            tested = record(row, SS, Share.from_values(values[chosen], build_term_factor(full.codes[chosen])))
+            look = Look("m", "stereoset", PARTS[0], "en", "published", items, tuple(sizes[:number]), items == full.n)
+            (judged,) = assign_verdicts([tested], looks=index_looks([look]))
+            if not find_open_rows([judged]):
+                break
+        kind = _get_kind(judged)
+        return {
+            "significant": kind == "significant",
+            "no bias": kind == "no bias",
+            "open": kind not in ("significant", "no bias"),
+            "items": items,
+        }
 
     return each(draw_and_count)
 
@@ -91,5 +126,8 @@ def settings() -> Iterator[Setting]:
         for sizes in (SIZES, SIZES[:-1], SIZES[::-1][:2][::-1], (100, SIZES[-1])):
             names = (", ".join(f"{items:,}" for items in sizes), f"{correlation:g}")
             yield Setting("looks", names, looks(sizes, correlation))
+        for truth in (50.0, 52.5, 55.0, 57.5, 60.0, 65.0):
+            names = (f"{truth:g}", f"{correlation:g}")
+            yield Setting("until-conclusive", names, until_conclusive(truth, correlation), 2_000)
         for families in (PORTION, WHOLE_RUN):
             yield Setting("packaging", (families, f"{correlation:g}"), packaging(families, correlation))

@@ -345,13 +345,15 @@ def report(
 def summary(run: Run) -> pd.DataFrame:
     """Return a table with the primary measure, such as SS, and its verdict by model, benchmark, language and part.
 
-    >>> import tiltmeter
-    >>> tiltmeter.summary("runs/bert")[["part", "measure", "value", "95% interval"]].iloc[-1].tolist()
-    ['overall', 'SS', '62.0', '[56.9, 67.0]']
-    """
-    from tiltmeter.reports.notebook import build_summary_table
+    The columns `value`, `low` and `high` (the ends of the 95% interval), `n` and `p` (corrected) are numbers.
 
-    return build_summary_table(_load_result(run))
+    >>> import tiltmeter
+    >>> tiltmeter.summary("runs/bert")[["part", "measure", "value", "n"]].iloc[-1].tolist()
+    ['overall', 'SS', 62.0, 800]
+    """
+    from tiltmeter.reports.notebook import build_summary_frame
+
+    return build_summary_frame(_load_result(run))
 
 
 def plot(run: Run, benchmark: str | None = None, figure: str | None = None) -> "TopLevelMixin":

@@ -45,6 +45,7 @@ def run(
             metavar="FIELD=COLUMN,…",
             help="The columns of a CSV, TSV or Excel file of items, if their names are not recognised: "
             "`more=sentence1,less=sentence2`.",
+            rich_help_panel="Items and statistics",
         ),
     ] = None,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Save the run to this folder.")] = None,
@@ -52,7 +53,11 @@ def run(
     options: ModelOptions = _GROUP,
     chat: ChatOptions = _GROUP,
     edition: Annotated[
-        str | None, typer.Option(help="The edition of GEST: `1.1` (the default), or `1.0` as in the published results.")
+        str | None,
+        typer.Option(
+            help="The edition of GEST: `1.1` (the default), or `1.0` as in the published results.",
+            rich_help_panel="Items and statistics",
+        ),
     ] = None,
     force: Annotated[
         bool, typer.Option("--force", help="Overwrite the run that the folder --out already contains.")
@@ -82,24 +87,39 @@ def run(
             metavar="SYSTEM",
             help="Measure a translation system: `nllb:MODEL`, `amazon`, `deepl`, `google`, `apertium:eng-spa`, "
             "`apy:URL` or `libretranslate:URL`.",
+            rich_help_panel="Translation systems",
         ),
     ] = None,
     translations: Annotated[
         Path | None,
-        typer.Option(metavar="FILE.csv", help="Measure translations from a file with the columns `from` and `to`."),
+        typer.Option(
+            metavar="FILE.csv",
+            help="Measure translations from a file with the columns `from` and `to`.",
+            rich_help_panel="Translation systems",
+        ),
     ] = None,
     system: Annotated[
-        str | None, typer.Option(metavar="NAME", help="The name of the translation system in the results.")
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="The name of the translation system in the results.",
+            rich_help_panel="Translation systems",
+        ),
     ] = None,
     gender_from: Annotated[
         str,
         typer.Option(
-            "--gender-from", help="How to detect gender in translations: `rules`, `stanza`, or a CoNLL-U file."
+            "--gender-from",
+            help="How to detect gender in translations: `rules`, `stanza`, or a CoNLL-U file.",
+            rich_help_panel="Translation systems",
         ),
     ] = "rules",
     beams: Annotated[
         int | None,
-        typer.Option(help="The number of beams of `nllb:MODEL`; the default is the number in the model's config."),
+        typer.Option(
+            help="The number of beams of `nllb:MODEL`; the default is the number in the model's config.",
+            rich_help_panel="Translation systems",
+        ),
     ] = None,
     yes: Annotated[
         bool,
@@ -107,6 +127,7 @@ def run(
             "--yes",
             help="Accept the cost: of a paid translation service, or of chat models above --max-cost; without this "
             "option, only the cost is printed.",
+            rich_help_panel="Before the run",
         ),
     ] = False,
     dry_run: Annotated[
@@ -115,6 +136,7 @@ def run(
             "--dry-run",
             help="Print items, requests, tokens, cost and time of the run, and the bias that its items can show; run "
             "nothing.",
+            rich_help_panel="Before the run",
         ),
     ] = False,
     effect: Annotated[
@@ -124,6 +146,7 @@ def run(
             max=50,
             help="With --dry-run: the bias of interest in points, for which the number of items is computed; the "
             "default is the margin.",
+            rich_help_panel="Before the run",
         ),
     ] = None,
 ) -> None:
@@ -138,6 +161,8 @@ def run(
     `tiltmeter run bert-base-cased gpt2 --on stereoset:en --out runs/english`
 
     `tiltmeter run ./my-model --on stereoset/intrasentence:de,fr --limit 200`
+
+    `tiltmeter run ./my-model --on stereoset:de --until-conclusive --out runs/de`
 
     `tiltmeter run model.gguf --on my-items.jsonl --protocol in-context`
 

@@ -281,6 +281,8 @@ def _prepare_pairs(articles: list[str], folder: Path, *, seed: int, limit: int |
 def _print_accuracy(accuracies: "Sequence[Accuracy]") -> None:
     from rich.table import Table
 
+    from tiltmeter.training.accuracy import describe_chance
+
     table = Table(box=None, pad_edge=False, header_style="bold")
     for heading in ("language", "accuracy", "95% interval", "pairs", "articles"):
         table.add_column(heading, justify="left" if heading == "language" else "right")
@@ -293,3 +295,5 @@ def _print_accuracy(accuracies: "Sequence[Accuracy]") -> None:
             f"{row.articles:,}",
         )
     create_plain_console().print(table)
+    if note := describe_chance(accuracies):
+        print_note(note)

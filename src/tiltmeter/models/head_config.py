@@ -28,7 +28,7 @@ class HeadConfig:
     sentences are one text with `separator` between them; otherwise the tokenizer encodes them as a pair. `prefix` is
     put before the first sentence. `prefixes` maps languages to the prefixes that were used in training. `labels` are
     the token ids of the labels that an encoder-decoder generates, and `step` is the index of the decoding step at which
-    a label is read (see `LabelHead`).
+    a label is read (see `LabelHead`). `accuracy` is the accuracy on held-out pairs in percent, with its interval.
     """
 
     design: Design
@@ -48,6 +48,7 @@ class HeadConfig:
     labels: tuple[int, int] = (0, 0)
     step: int = 0
     languages: tuple[str, ...] = ()
+    accuracy: tuple[float, float, float] | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Return the settings as the entry `KEY` of config.json."""

@@ -125,6 +125,16 @@ def select_disabled_speedups(*, plain: bool) -> frozenset[str]:
     return ALL if plain else frozenset()
 
 
+def pair_with_tokenizer(model: Any, tokenizer: Any) -> tuple[Any, Any]:
+    """Return a loaded model with its loaded tokenizer; raise a UsageError if `model` is not one loaded model."""
+    if not _is_loaded((model, tokenizer)):
+        raise UsageError(
+            f"tokenizer={type(tokenizer).__name__} needs one loaded transformers model, not {type(model).__name__}; "
+            "for several models pass [(model, tokenizer), …], and for a name pass the name of the tokenizer."
+        )
+    return model, tokenizer
+
+
 def _is_loaded(given: object) -> bool:
     """Return whether `given` is a loaded model with its tokenizer, and not, for example, two names."""
     return isinstance(given, tuple) and len(given) == 2 and hasattr(given[0], "forward") and callable(given[1])
@@ -144,6 +154,6 @@ def is_chat_model(model: str | AnyModel) -> bool:
 
 def _build_unknown_error(given: object) -> UsageError:
     return UsageError(
-        f"{type(given).__name__} is not a model: pass a name, a path, a loaded transformers model with its tokenizer "
-        "as (model, tokenizer), or an object that implements tiltmeter.models.model_protocol.Model."
+        f"{type(given).__name__} is not a model: pass a name, a path, a loaded transformers model with "
+        "tokenizer=…, a pair (model, tokenizer), or an object that implements tiltmeter.models.model_protocol.Model."
     )

@@ -41,6 +41,14 @@ class RunSettings:
         for_translators=True,
         studio="Maximum number of items of each part and language",
     )
+    until_conclusive: bool = define_option(
+        False,
+        "Measure 100 items of each part and language, then 200, 400 …, and stop when all verdicts are settled; tests "
+        "are corrected for these looks.",
+        FLAG,
+        changes_results=True,
+        in_plan=False,
+    )
     margins: Mapping[str, float] = define_option(
         {},
         "The equivalence margin of a measure, instead of the default, for example `SS=3`.",

@@ -39,6 +39,31 @@ def build_summary_table(result: Result) -> pd.DataFrame:
     return pd.DataFrame([escape_row(row) for row in rows])
 
 
+def build_summary_frame(result: Result) -> pd.DataFrame:
+    """Return the table of the primary measures with numbers instead of formatted texts, for computations.
+
+    `low` and `high` are the ends of the 95% interval, and `p` is corrected; values that do not exist are NaN.
+    """
+    rows = [
+        {
+            "model": verdict.record.model,
+            "benchmark": verdict.record.benchmark,
+            "language": verdict.record.language,
+            "part": verdict.record.part,
+            "measure": verdict.record.measure,
+            "value": verdict.record.value,
+            "low": verdict.record.low,
+            "high": verdict.record.high,
+            "n": verdict.record.n,
+            "p": verdict.record.p_adjusted,
+            "verdict": verdict.verdict.words,
+        }
+        for verdict in list_verdicts(build_rows(result.records))
+    ]
+    numbers = dict.fromkeys(("value", "low", "high", "p"), float)
+    return pd.DataFrame([escape_row(row) for row in rows]).astype(numbers)
+
+
 def build_chart(result: Result, benchmark: str | None = None, figure: str | None = None) -> alt.TopLevelMixin:
     """Return one figure of the report as an Altair chart; the default is the first figure of the first benchmark."""
     combined = combine_runs([("run", result)])

@@ -5,6 +5,9 @@ from collections.abc import Iterable, Iterator
 from tiltmeter.models.tensor_names import select_layer_modules
 from tiltmeter.runs.manifest import ModelEntry
 
+# The accuracy of a head that guesses, in percent.
+_CHANCE = 50.0
+
 
 def describe_models(entries: Iterable[ModelEntry]) -> list[str]:
     """Return the notes on models, from their entries in the manifest.
@@ -24,6 +27,11 @@ def _list_notes(entry: ModelEntry) -> Iterator[str]:
         )
     if bits := (entry.quantized or {}).get("bits"):
         yield f"{name} was measured with weights quantised to {bits} bits; the original weights give other numbers."
+    if (accuracy := (entry.head or {}).get("accuracy")) and accuracy[1] <= _CHANCE:
+        yield (
+            f"The next-sentence head of {name} is no better than guessing on held-out pairs ({accuracy[0]:.1f}% "
+            "correct, and 50% is chance), so its results between sentences say nothing about bias; train it longer."
+        )
     unused = [module for modules in (entry.unused_modules or {}).values() for module in modules]
     if inside := select_layer_modules(unused):
         yield (

@@ -1,5 +1,6 @@
 """The accuracy of a next-sentence head on held-out pairs, for each language, with intervals."""
 
+from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -19,6 +20,8 @@ from tiltmeter.training.tokenised_pairs import TokenisedPairs
 
 # Maximum number of tokens per batch. The limit is higher than in training, because evaluation stores no gradients.
 _BATCH_TOKENS = {"cpu": 4_096, "cuda": 65_536}
+# The accuracy of guessing in percent, because half of the pairs are positive.
+_CHANCE = 50.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +43,22 @@ class Accuracy:
     def to_json(self) -> dict[str, Any]:
         """Return the fields as a dictionary of JSON values."""
         return asdict(self)
+
+
+def describe_chance(accuracies: Sequence[Accuracy]) -> str:
+    """Return a warning that names the languages in which a head is not better than guessing; empty if there are none.
+
+    >>> describe_chance([Accuracy("de", 50.6, 47.1, 54.0, 900, 300, 49.0)]).partition(" (")[0]
+    'Warning: the head is no better than guessing (50%) in de: 50.6'
+    """
+    guessing = [row for row in accuracies if row.low <= _CHANCE]
+    if not guessing:
+        return ""
+    listed = ", ".join(f"{row.language or 'all languages'}: {row.value:.1f}" for row in guessing)
+    return (
+        f"Warning: the head is no better than guessing (50%) in {listed} (the interval contains 50). Its results will "
+        "not be interpretable; train on more articles, or with another learning rate."
+    )
 
 
 def compute_logits(

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import timedelta
 from functools import partial
 from importlib.util import find_spec
@@ -158,6 +158,8 @@ def train_next_sentence(
             "accuracy": [accuracy.to_json() for accuracy in accuracies],
             "log": log,
         }
+        total = accuracies[-1]
+        head = replace(head, accuracy=(total.value, total.low, total.high))
         save_head(module, base, head, out, record)
         folder.delete_training_files()
     return TrainedHead(out, head, accuracies, record)
