@@ -14,6 +14,7 @@ from tiltmeter.api import load_run
 from tiltmeter.cli.gest import app
 from tiltmeter.datasets import load, load_file
 from tiltmeter.errors import DataError, UsageError
+from tiltmeter.forms.gest import GestItem
 
 
 def tiltmeter(*arguments: object) -> Result:
@@ -139,3 +140,17 @@ def test_invalid_themes(themed: Path, tmp_path: Path) -> None:
     bare = run(gest_scores(), family="gest").save(tmp_path / "bare")
     with raises_mentioning(UsageError, str(bare), "`gest`"):
         tiltmeter("theme", bare, "--negation")
+
+
+def test_the_sentences_to_translate_are_written(tmp_path: Path) -> None:
+    file = tmp_path / "sentences.csv"
+    words = ("sentences", "starter-neutral-mt:tr-en", "--out", file)
+    assert tiltmeter(*words).exit_code == 0
+    with file.open(encoding="utf-8-sig", newline="") as opened:
+        rows = list(csv.DictReader(opened))
+    texts = {row["from"] for row in rows}
+    assert len(texts) == len(rows)
+    assert all(row["to"] == "" for row in rows)
+    assert {item.sentence for item in load("starter-neutral", None, "tr") if isinstance(item, GestItem)} <= texts
+    with raises_mentioning(UsageError, "sentences.csv", "--force"):
+        tiltmeter(*words)

@@ -22,8 +22,8 @@ def test_a_line_every_minute(clock: list[float], capsys: pytest.CaptureFixture[s
             clock[0] += 15
     lines = capsys.readouterr().err.splitlines()
     assert lines == [
-        "bert (masked): 500 of 6,000, 7/s, padding 10.0%, about 14 minutes left",
-        "bert (masked): 900 of 6,000, 7/s, padding 10.0%, about 13 minutes left",
+        "bert (masked): 500 of 6,000, 7/s, about 14 minutes left",
+        "bert (masked): 900 of 6,000, 7/s, about 13 minutes left",
     ]
 
 

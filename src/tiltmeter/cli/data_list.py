@@ -41,6 +41,8 @@ def list_data(
     `tiltmeter data list stereoset`
     """
     if name is not None:
+        if name not in DATASETS and any(name in data.languages for data in DATASETS.values()):
+            raise UsageError(f"{name} is a language; `tiltmeter data list --language {name}` lists its data sets.")
         chosen = [get_dataset(name)]
         if not as_json:
             _print_dataset(chosen[0])

@@ -72,6 +72,41 @@ def build_pairs_file(
     write_jsonl(built.pairs, out)
 
 
+@app.command("sentences")
+def write_sentences(
+    on: Annotated[str, typer.Argument(metavar="TEST:LANGUAGE", help="The test and the language, such as gest-mt:sk.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="The CSV file to write.")],
+    edition: Annotated[str, typer.Option(help="The edition (version) of the GEST sentences: `1.0` or `1.1`.")] = "1.1",
+    limit: Annotated[int | None, typer.Option(min=1, help="Maximum number of items of each part.")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace the file if it exists.")] = False,
+) -> None:
+    """Write the sentences that a translation system must translate, as CSV with the columns `from` and `to`.
+
+    Fill in the column `to` with the translations, and score the file with `tiltmeter run --translations`.
+
+    **Examples**
+
+    `tiltmeter gest sentences gest-mt:sk --out to-translate.csv`
+
+    `tiltmeter run --translations to-translate.csv --system "My system" --on gest-mt:sk`
+    """
+    from tiltmeter.csv_text import format_csv
+    from tiltmeter.datasets.dataset_loader import reject_text_export
+    from tiltmeter.files import write_text
+    from tiltmeter.runs.translation.translation_tasks import load_target
+
+    if out.exists() and not force:
+        raise UsageError(f"{out} already exists; choose another file, or replace it with --force.")
+    target = load_target(on, edition).limit_items(limit)
+    if len(target.directions) != 1:
+        raise UsageError(f"A file of translations is for one language, but {on} has several; select one language.")
+    reject_text_export(target.source)
+    texts = list(dict.fromkeys(target.list_texts()))
+    # The byte order mark lets spreadsheet programs detect the encoding.
+    write_text(out, "\ufeff" + format_csv(["from", "to"], ([text, ""] for text in texts)))
+    typer.echo(f"{len(texts):,} sentences written to {out}", err=True)
+
+
 @app.command("validity")
 def print_validity(
     runs: Annotated[list[Path], typer.Argument(metavar="RUN", help="Folders of runs on `gest` and `winobias`.")],

@@ -54,10 +54,11 @@ def require_above_chance(measure: str, chance: float, widest: float) -> Validity
             return None
         value = f"{measure} {record.value:.1f} [{record.low:.1f}, {record.high:.1f}]"
         return (
-            f"{value} is no better than guessing ({chance:g}): the model does not distinguish sense from nonsense here"
+            f"{value} is no better than guessing ({chance:.3g}): the model does not distinguish sense from nonsense "
+            "here"
         )
 
-    return ValidityRule(f"{measure} is not above chance ({chance:g})", rule)
+    return ValidityRule(f"{measure} is not above chance ({chance:.3g})", rule)
 
 
 def limit_unknown_tokens(share: float) -> ValidityRule:

@@ -68,7 +68,7 @@ class Pace:
 
 
 def describe_progress(progress: Progress, pace: Pace) -> str:
-    """Return the progress as text, for example `500 of 6,000, 7/s, padding 10.0%, about 14 minutes left`."""
+    """Return the progress as text, for example `500 of 6,000, 7/s, about 14 minutes left`."""
     left = pace.estimate_remaining()
     parts = [
         f"{progress.done:,}" + (f" of {progress.total:,}" if progress.total is not None else ""),
@@ -79,11 +79,10 @@ def describe_progress(progress: Progress, pace: Pace) -> str:
 
 
 def describe_speed(progress: Progress, pace: Pace) -> str:
-    """Return the speed, the share of padding and the note of a progress report as text; unknown values are omitted."""
+    """Return the speed and the note of a progress report as text; unknown values are omitted."""
     rate = pace.rate
     speed = "" if rate is None else f"{rate:,.0f}/s" if rate >= 1 else f"{60 * rate:,.1f}/min"
-    padding = f"padding {progress.padding:.1%}" if progress.padding else ""
-    return ", ".join(part for part in (speed, padding, progress.note) if part)
+    return ", ".join(part for part in (speed, progress.note) if part)
 
 
 def describe_duration(seconds: float) -> str:
