@@ -30,6 +30,7 @@ FUNCTIONS = {
     "report",
     "score_predictions",
     "score_translations",
+    "statement",
     "strongest_items",
     "summary",
 }

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         load_run,
         plot,
         report,
+        statement,
         strongest_items,
         summary,
     )
@@ -92,6 +93,7 @@ __all__ = [
     "report",
     "score_predictions",
     "score_translations",
+    "statement",
     "strongest_items",
     "summary",
 ]
@@ -134,6 +136,7 @@ _LAZY = {
     "report": "tiltmeter.api",
     "score_predictions": "tiltmeter.runs.prediction_run",
     "score_translations": "tiltmeter.runs.translation_run",
+    "statement": "tiltmeter.api",
     "strongest_items": "tiltmeter.api",
     "summary": "tiltmeter.api",
 }

@@ -342,6 +342,25 @@ def report(
     return path
 
 
+def statement(run: Run, out: Path | str | None = None, *, by: str) -> Path:
+    """Write a page on a run for managers and auditors, and return its path.
+
+    The page has the finding, its limits, data, protocol and hashes, and an annex on provisions for which it can be
+    evidence. `out` is the HTML file to write; the default is `statement.html` in the folder of the run. `by` is the
+    person or organisation that made the run.
+
+    >>> import tiltmeter
+    >>> tiltmeter.statement("runs/bert", by="Example Ltd").name
+    'statement.html'
+    """
+    from tiltmeter.reports.statement_page import get_statement_path, write_statement
+
+    folder = None if isinstance(run, Result) else Path(run)
+    path = get_statement_path(folder, None if out is None else Path(out))
+    write_statement(_load_result(run), path, by=by, folder=folder)
+    return path
+
+
 def summary(run: Run) -> pd.DataFrame:
     """Return a table with the primary measure, such as SS, and its verdict by model, benchmark, language and part.
 

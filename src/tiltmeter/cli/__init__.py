@@ -22,7 +22,7 @@ _COMMANDS = {
     "items": ("items", "items"),
     "plan": ("plan", "plan"),
     "energy": ("energy", "energy"),
-    **{name: (name, name) for name in ("board", "export", "reproduce", "studio", "protocols", "doctor")},
+    **{name: (name, name) for name in ("board", "export", "reproduce", "statement", "studio", "protocols", "doctor")},
     "gender": ("gender_group", "app"),
     **{name: (name, "app") for name in ("data", "gest", "make", "reference", "train")},
 }
