@@ -6,21 +6,21 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tiltmeter.cli.make_assign import assign
+from tiltmeter.cli.make_exchange import export, import_
 from tiltmeter.cli.make_new import create_new_project
-from tiltmeter.cli.make_options import AcceptCost, AsJson, Folder, Limit, TranslatorDevice
+from tiltmeter.cli.make_options import AcceptCost, By, Folder, Limit, TranslatorDevice
 from tiltmeter.cli.make_precision import precision
 from tiltmeter.cli.make_rate import rate
 from tiltmeter.cli.make_review import adjudicate, parse_named_values, review
 from tiltmeter.cli.make_second import second
+from tiltmeter.cli.make_status import status
 from tiltmeter.cli.make_suggest import suggest
 from tiltmeter.cli.make_terms import terms
 from tiltmeter.cli.make_write import write
 from tiltmeter.cli.output import format_failures, parse_choice, print_note
 from tiltmeter.errors import UsageError
-from tiltmeter.printable_text import format_json
 
 if TYPE_CHECKING:
-    from tiltmeter.making.project_status import ProjectStatus
     from tiltmeter.making.quality.untranslated_items import UntranslatedCounts
 
 app = typer.Typer(
@@ -33,9 +33,6 @@ app.command("new")(create_new_project)
 
 Part = Annotated[
     str | None, typer.Option(help="Process only items of this part of the data set, such as `intrasentence`.")
-]
-By = Annotated[
-    str, typer.Option("--by", metavar="NAME", help="Your name, which is stored in the history of each item.")
 ]
 
 
@@ -209,136 +206,9 @@ app.command()(adjudicate)
 app.command()(assign)
 app.command()(write)
 app.command()(rate)
-
-
-@app.command()
-def status(
-    folder: Folder,
-    figure: Annotated[
-        Path | None,
-        typer.Option(help="Save a figure with the number of open items per subject after each step to this folder."),
-    ] = None,
-    reason: Annotated[
-        str | None,
-        typer.Option(
-            help="With --figure: count only items that are open for this reason, such as `target-not-in-context`."
-        ),
-    ] = None,
-    as_json: AsJson = False,
-    item: Annotated[
-        str | None, typer.Option(metavar="ID", help="Print the history of this item and nothing else.")
-    ] = None,
-) -> None:
-    """Print the progress of a project: items per step, open items by reason and subject, decisions by reviewer.
-
-    An item is open if it has a problem that is neither repaired nor accepted by a reviewer.
-
-    **Examples**
-
-    `tiltmeter make status my-es`
-
-    `tiltmeter make status my-es --figure figures --reason target-not-in-context`
-    """
-    from tiltmeter.making.project import open_project
-    from tiltmeter.making.project_status import compute_status
-    from tiltmeter.making.review.review_status import summarise_review
-    from tiltmeter.making.stage_figure import plot_stages
-
-    with open_project(folder) as project:
-        if item is not None:
-            project.store.get_item(item)
-            for entry in project.store.list_history(item):
-                field = " ".join(filter(None, (entry.role, entry.field)))
-                why = f" ({entry.why})" if entry.why else ""
-                typer.echo(f"{entry.at} {entry.step} by {entry.by}: {field}: {entry.before!r} -> {entry.after!r}{why}")
-            for made in project.store.list_decisions(item, undone=True):
-                comment = f" ({made.comment})" if made.comment else ""
-                typer.echo(f"{made.at} decision of {made.reviewer}: {made.verdict}{comment}")
-            return
-        state, reviewed = compute_status(project), summarise_review(project)
-    if as_json:
-        values = {**state.to_json(), "review": reviewed.to_json() if reviewed else None}
-        typer.echo(format_json(values))
-    else:
-        _print_status(state)
-        if reviewed:
-            typer.echo("\n".join(("\nreview", *(f"        {line}" for line in reviewed.format_lines()))))
-    if figure is not None:
-        from tiltmeter.reports.figure_files import save_figures
-
-        for path in save_figures([("making", plot_stages(state.stages, reason))], figure):
-            print_note(f"Written to {path}")
-
-
-@app.command()
-def export(
-    folder: Folder,
-    out: Annotated[Path, typer.Option("--out", "-o", help="The file to write.")],
-    to: Annotated[
-        str | None,
-        typer.Option("--to", help="The format: `csv`, `xlsx` or `xliff`; by default, the suffix of the file decides."),
-    ] = None,
-    everything: Annotated[
-        bool, typer.Option("--all", help="Write all translated items, not only items with open problems.")
-    ] = False,
-    force: Annotated[bool, typer.Option("--force", help="Replace the file if it exists.")] = False,
-) -> None:
-    """Write the items with open problems to a file, for review in a spreadsheet or a translation program.
-
-    In a spreadsheet, reviewers fill in the columns `corrected`, `decision` (`accept` or `drop` the item) and `comment`.
-    In XLIFF, they edit the target and set its state to final. Read the file back with `make import`.
-
-    **Example**
-
-    `tiltmeter make export my-es --out review.xlsx`
-    """
-    from tiltmeter.making.exchange import detect_format, export_project
-    from tiltmeter.making.project import open_project
-
-    if out.exists() and not force:
-        raise UsageError(f"{out} already exists; choose another file, or replace it with --force.")
-    with open_project(folder) as project:
-        rows = export_project(project, out, format=detect_format(out, to), everything=everything)
-    typer.echo(f"{rows:,} rows")
-    print_note(f"Written to {out}")
-
-
-@app.command("import")
-def import_(
-    folder: Folder,
-    file: Annotated[
-        Path, typer.Argument(metavar="FILE", help="A file of `make export` that reviewers have filled in.")
-    ],
-    by: By,
-    format: Annotated[
-        str | None,
-        typer.Option(
-            "--from", help="The format: `csv`, `xlsx` or `xliff`; by default, the suffix of the file decides."
-        ),
-    ] = None,
-) -> None:
-    """Read the decisions and corrections of a reviewer from a file of `make export`.
-
-    Items with contradictory rows, and items that were changed in the project since the export, are listed as conflicts
-    and not imported; the exit code is then 1.
-
-    **Example**
-
-    `tiltmeter make import my-es review.xlsx --by Ana`
-    """
-    from tiltmeter.making.exchange import detect_format, import_project
-    from tiltmeter.making.project import open_project
-
-    with open_project(folder) as project:
-        done = import_project(project, file, format=detect_format(file, format), reviewer=by)
-    typer.echo(
-        f"{done.accepted:,} items accepted, {done.edited:,} edited ({done.texts:,} texts), {done.dropped:,} dropped, "
-        f"{done.undecided:,} without a decision, {len({conflict.item for conflict in done.conflicts}):,} in conflict"
-    )
-    for conflict in done.conflicts:
-        typer.echo(f"conflict in {conflict}")
-    if done.conflicts:
-        raise typer.Exit(1)
+app.command()(status)
+app.command()(export)
+app.command("import")(import_)
 
 
 @app.command()
@@ -395,38 +265,3 @@ def _print_untranslated(counts: "UntranslatedCounts") -> None:
     typer.echo(f"{len(counts.untranslated):>9,} items with untranslated text")
     if counts.limits:
         print_note(f"Note: loan words count as untranslated text, because {counts.limits}.")
-
-
-def _print_status(state: "ProjectStatus") -> None:
-    for stage in ("source", "translated", "repaired", "reviewed", "dropped"):
-        if state.items[stage]:
-            typer.echo(f"{state.items[stage]:>7,} {'not translated' if stage == 'source' else stage}")
-    for (step, reason), count in state.dropped.most_common():
-        typer.echo(f"{count:>15,} dropped in {step}: {reason}")
-    if state.blanks:
-        typer.echo("\nblanks")
-        for (placeholder, outcome), count in state.blanks.most_common():
-            typer.echo(f"{count:>7,} {outcome} ({placeholder})")
-    typer.echo(f"\nopen: {state.open_items:,} items, {state.undecided:,} of them without a decision")
-    for (reason, kind), count in state.count_by_reason().items():
-        in_source = state.count_in_source(reason)
-        typer.echo(f"{count:>7,} {reason} ({kind}{f', {in_source:,} also in the source item' if in_source else ''})")
-    subjects = state.count_by_subject()
-    if subjects:
-        typer.echo("\nopen items by subject")
-        for subject, count in list(subjects.items())[:10]:
-            typer.echo(f"{count:>7,} {subject}")
-        if len(subjects) > 10:
-            typer.echo(f"{'':>7} and {len(subjects) - 10} more subjects")
-    if state.reviewers:
-        typer.echo("\ndecisions by reviewer")
-        for reviewer, count in state.reviewers.items():
-            typer.echo(f"{count:>7,} {reviewer}")
-    stages = [stage for stage in state.stages if not stage.is_detail]
-    keys = dict.fromkeys((part, reason) for stage in stages for part, reason, _ in sorted(stage.counts))
-    if keys and len(stages) > 1:
-        typer.echo("\nopen items by stage")
-        typer.echo(f"{'':<45}" + "".join(f"{stage.name:>18}" for stage in stages))
-        for part, reason in keys:
-            name = " · ".join(filter(None, (part, reason)))
-            typer.echo(f"{name:<45}" + "".join(f"{stage.count_open_items(part, reason):>18,}" for stage in stages))

@@ -14,3 +14,6 @@ AcceptCost = Annotated[
 TranslatorDevice = Annotated[
     str, typer.Option(help="The device for a local translation model: `auto`, `cpu`, `cuda`, `cuda:1` …")
 ]
+By = Annotated[
+    str, typer.Option("--by", metavar="NAME", help="Your name, which is stored in the history of each item.")
+]
