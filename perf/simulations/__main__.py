@@ -16,11 +16,11 @@ from perf.simulations.runner import run
 
 MODULES = (
     *("intervals", "choices", "chat_limits", "missing", "comparisons", "groups"),
-    *("verdicts", "looks", "crossed", "gates", "languages", "changes"),
+    *("verdicts", "looks", "crossed", "gates", "languages", "changes", "word_lists"),
 )
 
 # These need all dependencies of Tiltmeter.
-COMPLETE = ("crossed", "gates", "languages", "changes")
+COMPLETE = ("crossed", "gates", "languages", "changes", "word_lists")
 
 
 def modules() -> list[ModuleType]:

@@ -207,20 +207,40 @@ def _build_records(words: _Words, view: str, group: str, margin: float | None, i
         yield build_record(words, words.part, view, group, PUBLISHED_D, value, len(kept), why=why)
 
 
-def _estimate_fixed(percentages: Floats, words: _Words) -> Estimate:
-    """Estimate d for the tests in the data: the words with group names are a sample within each test."""
-    kept = np.isfinite(percentages)
-    values, tests = percentages[kept], words.labels[_TEST][kept]
-    weights = weigh_levels_equally(tests)
-    means = pd.Series(values).groupby(tests).transform("mean").to_numpy(dtype=np.float64)
-    factors = None if words.factors is None else words.factors.select_rows(kept)
-    strata = tests if int(pd.Series(tests).value_counts().min()) > 1 else None
-    error = compute_standard_error(weights * (values - means), factors, strata)
-    return RescaledShare(Share(float(weights @ values), error, len(values)), 1.0)
+def _estimate_fixed(percentages: Floats, words: _Words) -> Estimate | None:
+    return estimate_fixed_d(percentages, words.labels[_TEST], words.factors)
 
 
 def _estimate_random(percentages: Floats, words: _Words) -> Estimate | None:
-    """Estimate d for a population of tests, of which those in the data are a sample; None with too few tests."""
+    return estimate_random_d(percentages, words.labels[_TEST], words.factors)
+
+
+def estimate_fixed_d(percentages: Floats, tests: Labels, factors: Factors | None) -> RescaledShare:
+    """Estimate d for the tests in the data: the words with group names are a sample within each test.
+
+    `percentages` has the share of stereotypical choices of each item; items with NaN are left out.
+    """
     kept = np.isfinite(percentages)
-    means = np.asarray(pd.Series(percentages[kept]).groupby(words.labels[_TEST][kept]).mean(), dtype=np.float64)
-    return RescaledShare(Share.from_values(means), 1.0) if len(means) >= _FEWEST_TESTS else None
+    values, tests = percentages[kept], tests[kept]
+    weights = weigh_levels_equally(tests)
+    means = pd.Series(values).groupby(tests).transform("mean").to_numpy(dtype=np.float64)
+    strata = tests if int(pd.Series(tests).value_counts().min()) > 1 else None
+    error = compute_standard_error(
+        weights * (values - means), None if factors is None else factors.select_rows(kept), strata
+    )
+    return RescaledShare(Share(float(weights @ values), error, len(values)), 1.0)
+
+
+def estimate_random_d(percentages: Floats, tests: Labels, factors: Factors | None) -> RescaledShare | None:
+    """Estimate d for a population of tests, of which those in the data are a sample; None with too few tests.
+
+    Tests share words, so the standard error is at least that for the tests in the data.
+    """
+    kept = np.isfinite(percentages)
+    means = np.asarray(pd.Series(percentages[kept]).groupby(tests[kept]).mean(), dtype=np.float64)
+    if len(means) < _FEWEST_TESTS:
+        return None
+    share = Share.from_values(means)
+    least = estimate_fixed_d(percentages, tests, factors).share.standard_error.value
+    error = replace(share.standard_error, value=max(least, share.standard_error.value))
+    return RescaledShare(replace(share, standard_error=error), 1.0)
