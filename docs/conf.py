@@ -44,6 +44,23 @@ def _add_contents(_app: object, name: str, source: list[str]) -> None:
             source[0] += f"\n```{{toctree}}\n:hidden:\n:caption: {caption}\n\n{pages}\n```\n"
 
 
+def _write_texts_for_models(app: object, error: Exception | None) -> None:
+    """Write `llms.txt`, a list of the pages, and `llms-full.txt`, the text of all pages (https://llmstxt.org)."""
+    if error is not None or app.builder.format != "html":
+        return
+    index = (ROOT / "docs/index.md").read_text(encoding="utf-8")
+    paths = [(ROOT / "docs" / f"{page}.md").resolve() for _, page in _PAGE.findall(index)]
+    addresses = iter(path.relative_to(ROOT).with_suffix(".html").as_posix() for path in paths)
+    title, _, rest = index.partition("\n\n")
+    summary, _, sections = rest.partition("\n\n")
+    listed = _PAGE.sub(lambda match: f"- [{match[1]}]({next(addresses)})", sections)
+    site = Path(app.outdir)
+    (site / "llms.txt").write_text(f"{title}\n\n> {' '.join(summary.split())}\n\n{listed}", encoding="utf-8")
+    texts = [f"<!-- {path.relative_to(ROOT).as_posix()} -->\n\n{path.read_text(encoding='utf-8')}" for path in paths]
+    (site / "llms-full.txt").write_text("\n".join(texts), encoding="utf-8")
+
+
 def setup(app) -> None:
-    """Register the function above with Sphinx."""
+    """Register the functions above with Sphinx."""
     app.connect("source-read", _add_contents)
+    app.connect("build-finished", _write_texts_for_models)

@@ -224,6 +224,11 @@ def test_the_site_builds_without_warnings_and_loads_nothing_from_elsewhere(tmp_p
         f'href="{page.relative_to(ROOT / "docs").with_suffix(".html")}"' in first
         for page in (ROOT / "docs/start").iterdir()
     )
+    listed = re.findall(r"^- \[.+?\]\((.+?)\): ", (site / "llms.txt").read_text(encoding="utf-8"), re.MULTILINE)
+    assert len(listed) == len(PAGES) - 1
+    assert [page for page in listed if not (site / page).is_file()] == []
+    full = (site / "llms-full.txt").read_text(encoding="utf-8")
+    assert [page for page in PAGES if page.name != "index.md" and page.read_text(encoding="utf-8") not in full] == []
     loaded = re.compile(
         r"<(?:script|img|iframe)[^>]*\ssrc=\"(?:https?:)?//|<link[^>]*\shref=\"(?:https?:)?//|url\(.?http"
     )
