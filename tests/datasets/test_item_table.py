@@ -9,8 +9,8 @@ import pytest
 from tests.support.command import command
 from tests.support.messages import assert_mentions, raises_mentioning
 from tiltmeter.datasets import load_spec, parse_spec
+from tiltmeter.datasets.column_mapping import add_columns, choose_columns
 from tiltmeter.datasets.dataset_loader import describe_table
-from tiltmeter.datasets.table_columns import add_columns, choose_columns
 from tiltmeter.errors import DataError, TiltmeterError, UsageError
 from tiltmeter.forms.association import AssociationItem
 from tiltmeter.forms.gest import GestItem

@@ -11,6 +11,7 @@ from tiltmeter.cli.data_describe import describe_data
 from tiltmeter.cli.data_diff import compare_data
 from tiltmeter.cli.data_list import list_data
 from tiltmeter.cli.output import parse_choice
+from tiltmeter.datasets.column_mapping import add_columns, is_table
 from tiltmeter.datasets.dataset_loader import (
     DATASETS,
     describe_table,
@@ -25,7 +26,6 @@ from tiltmeter.datasets.licence_consent import accept_notice
 from tiltmeter.datasets.readers import FORMATS, validate_file
 from tiltmeter.datasets.readers.jsonl import write_jsonl
 from tiltmeter.datasets.recorded_hashes import list_unpinned_files
-from tiltmeter.datasets.table_columns import add_columns, is_table
 from tiltmeter.datasets.validation import ValidationResult
 from tiltmeter.datasets.validation_findings import Finding, list_error_codes, list_warning_codes
 from tiltmeter.errors import UsageError

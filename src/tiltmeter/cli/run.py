@@ -189,9 +189,9 @@ def run(
     from tiltmeter.cli.output import ignore_note, parse_choice, print_note
     from tiltmeter.cli.run_options import reject_unused_run_options
     from tiltmeter.cli.run_translations import run_translations
+    from tiltmeter.datasets.column_mapping import add_columns
     from tiltmeter.datasets.dataset_loader import describe_table
     from tiltmeter.datasets.dataset_spec import replace_edition
-    from tiltmeter.datasets.table_columns import add_columns
     from tiltmeter.models.model_opener import is_chat_model
     from tiltmeter.progress.progress import hide_progress
     from tiltmeter.progress.terminal_progress import show_in_terminal

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tiltmeter.datasets.catalogue import DATASETS
+from tiltmeter.datasets.column_mapping import is_table
 from tiltmeter.datasets.dataset_definition import Dataset, Source
 from tiltmeter.datasets.dataset_spec import PUBLISHED_ITEMS, Spec, parse_spec
 from tiltmeter.datasets.name_suggestions import suggest_name
-from tiltmeter.datasets.table_columns import is_table
 from tiltmeter.errors import DataError, UsageError
 from tiltmeter.forms import Item, get_item_form
 
@@ -104,8 +104,8 @@ def load_with_findings(spec: Spec) -> "list[ValidationResult]":
 def validate_spec(spec: Spec) -> "list[ValidationResult]":
     """Return the validation result of each file that a specification selects."""
     if spec.path is not None:
-        from tiltmeter.datasets.readers.item_table import parse_item_table
         from tiltmeter.datasets.readers.jsonl import parse
+        from tiltmeter.datasets.readers.spreadsheet_items import parse_item_table
         from tiltmeter.datasets.validation import validate_records
 
         if is_table(spec.path):
@@ -126,7 +126,7 @@ def describe_table(text: str) -> str | None:
     if spec.path is None or not is_table(spec.path):
         return None
     from tiltmeter.datasets.raw_records import BrokenFileError
-    from tiltmeter.datasets.readers.item_table import describe_item_table
+    from tiltmeter.datasets.readers.spreadsheet_items import describe_item_table
 
     try:
         return describe_item_table(spec.path, dict(spec.columns), get_table_language(spec))

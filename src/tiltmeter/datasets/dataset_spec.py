@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from tiltmeter.datasets.table_columns import is_table, split_columns
+from tiltmeter.datasets.column_mapping import is_table, split_columns
 from tiltmeter.errors import UsageError
 from tiltmeter.forms import get_forms
 from tiltmeter.text_files import expand_home

@@ -4,10 +4,10 @@ import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from tiltmeter.datasets.column_mapping import choose_columns
 from tiltmeter.datasets.raw_records import BrokenFileError, RawRecord
 from tiltmeter.datasets.readers.jsonl import normalise_nfc
 from tiltmeter.datasets.readers.spreadsheet import Spreadsheet, read_spreadsheet
-from tiltmeter.datasets.table_columns import choose_columns
 from tiltmeter.forms import Problem, get_form
 from tiltmeter.forms.blank import BLANK
 
