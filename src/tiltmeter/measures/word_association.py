@@ -228,7 +228,8 @@ def estimate_fixed_d(percentages: Floats, tests: Labels, factors: Factors | None
     error = compute_standard_error(
         weights * (values - means), None if factors is None else factors.select_rows(kept), strata
     )
-    return RescaledShare(Share(float(weights @ values), error, len(values)), 1.0)
+    value = min(100.0, max(0.0, float(weights @ values)))  # rounding may exceed the bounds
+    return RescaledShare(Share(value, error, len(values)), 1.0)
 
 
 def estimate_random_d(percentages: Floats, tests: Labels, factors: Factors | None) -> RescaledShare | None:
