@@ -30,8 +30,10 @@ _LONGEST_ON_CPU, _LONGEST_ON_GPU = 192, 1_024
 class DecodingCheck:
     """The result of a check.
 
-    `error` is the largest difference of a log-probability; infinity if the model does not support the batches. Texts
-    of more than `longest` tokens are not covered by the check; None means that there is no such limit.
+    `error` is the largest difference of a log-probability; infinity if the model does not support the batches. In half
+    precision, which rounds single log-probabilities coarsely, it is the largest mean over the vocabulary.
+
+    Texts of more than `longest` tokens are not covered by the check; None means that there is no such limit.
     """
 
     error: float
@@ -146,13 +148,19 @@ def _measure_error(
             choice = _RecordingChoice(vocabulary)
             for _ in decoder.generate_texts(requests, choice, rows=rows):
                 pass
-            largest = max(largest, *(_find_difference(expected[key], row) for key, row in choice.found.items()))
+            largest = max(
+                largest,
+                *(
+                    _find_difference(expected[key], row, use_mean=decoder.is_half_precision)
+                    for key, row in choice.found.items()
+                ),
+            )
         return largest
     except Exception:  # models raise various classes of errors for masks, caches or arguments that they do not support
         return float("inf")
 
 
-def _find_difference(one: Tensor, other: Tensor) -> float:
+def _find_difference(one: Tensor, other: Tensor, *, use_mean: bool) -> float:
     # Log-probabilities of minus infinity are equal, but their difference is not a number.
-    difference = (one - other).abs().masked_fill(one == other, 0.0).max()
-    return float(difference.nan_to_num(float("inf")))
+    differences = (one - other).abs().masked_fill(one == other, 0.0)
+    return float((differences.mean() if use_mean else differences.max()).nan_to_num(float("inf")))
