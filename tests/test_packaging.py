@@ -20,7 +20,7 @@ EXTRAS = {
 }
 DEPENDENCIES = [Requirement(text) for text in PROJECT["dependencies"]]
 # Tests and docs do not need these packages, so they are not pinned.
-NOT_PINNED = {"litellm", "mlflow-skinny", "stanza", "wandb"}
+NOT_PINNED = {"litellm", "mlflow-skinny", "stanza", "vllm", "wandb"}
 
 
 def pins() -> dict[str, Version]:

@@ -367,8 +367,9 @@ def summary(run: Run) -> pd.DataFrame:
     The columns `value`, `low` and `high` (the ends of the 95% interval), `n` and `p` (corrected) are numbers.
 
     >>> import tiltmeter
-    >>> tiltmeter.summary("runs/bert")[["part", "measure", "value", "n"]].iloc[-1].tolist()
-    ['overall', 'SS', 62.0, 800]
+    >>> last = tiltmeter.summary("runs/bert").iloc[-1]
+    >>> print(last["part"], last["measure"], last["value"], last["n"])
+    overall SS 62.0 800
     """
     from tiltmeter.reports.notebook import build_summary_frame
 

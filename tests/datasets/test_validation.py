@@ -49,6 +49,10 @@ WINOMT = {"id": "n", "language": "en", "gender": "male", "entity": "gardener", "
     "sentence": "The gardener lost his hat."
 }
 GEST = {"id": "g", "language": "en", "stereotype": 9, "sentence": "I repaired the radio."}
+WORD = {"id": "w-1", "language": "en", "bias_type": "age", "test": "tempo", "word": "swift"} | {
+    "group": "young",
+    "other_group": "old",
+}
 OWN = {"id": "o-1", "language": "en", "stereotype": 17, "side": "masculine", "stereotype_name": "men are punctual"} | {
     "sub_stereotype": "early at work",
     "sentence": "I came before eight.",
@@ -95,6 +99,8 @@ LINES: list[tuple[str, str, list[object]]] = [
     ("empty-text", "anti-stereotype", [QUESTION | {"anti-stereotype": " "}]),
     ("same-answers", "", [QUESTION | {"anti-stereotype": "the aunt"}]),
     ("duplicate-question", "question", [QUESTION, QUESTION | {"id": "r"}]),
+    ("duplicate-word", "word", [WORD, WORD | {"id": "w-2"}]),
+    ("same-groups", "other_group", [WORD | {"other_group": "Young "}]),
     # code, field, items; the last one has the finding
     ("bad-encoding", "context", [INTRA | {"context": "The gardener was \ud800 BLANK."}]),
     ("bad-json", "", ['{"id": "a",']),
@@ -255,6 +261,7 @@ FILES: list[tuple[str, str, bytes]] = [
     ),
     ("bad-controls", "crows-controls", b"a,b\n"),
     ("bad-geneval", "geneval", b"She is a gardener.\n"),
+    ("bad-stimuli", "iat-stimuli", b"category,dataset,A,B,C\nage,tempo,young,,swift\n"),
     ("bad-winomt", "winomt", b"male\tThe gardener sang.\n"),
     ("bad-winobias", "winobias", b"1 [The gardener] lost [his] hat.\n"),
     ("missing-column", "gest-csv", b"sentence\nI sang\n"),
@@ -298,6 +305,7 @@ def test_there_is_a_case_for_every_code() -> None:
         [WINOMT],
         [OWN],
         [QUESTION],
+        [WORD],
     ],
 )
 def test_nothing_is_found_in_good_items(items: list[object], tmp_path: Path) -> None:

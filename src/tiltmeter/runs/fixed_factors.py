@@ -33,7 +33,7 @@ def list_fixed_columns(nouns: Iterable[str]) -> frozenset[str]:
     """Return the columns of the score table that contain these factors, for all forms of items.
 
     >>> sorted(list_fixed_columns(["words"]))
-    ['anti_stereotype_word', 'gendered_words', 'stereotype_word']
+    ['anti_stereotype_word', 'gendered_words', 'stereotype_word', 'word']
     """
     wanted = tuple(nouns)
     return frozenset(

@@ -82,8 +82,8 @@ def plan_run(
     downloaded or asked. `tiltmeter run --dry-run` prints the same forecast.
 
     >>> plan = plan_run("embedded", "starter/intrasentence:en")
-    >>> plan.items, plan.models[0].questions, plan.power[0].needed
-    (40, 120, 783)
+    >>> plan.items, plan.power[0].needed
+    (40, 783)
     """
     given = {field.name for group in (RunSettings, ModelOptions) for field in fields(group)}
     if unknown := settings.keys() - given:

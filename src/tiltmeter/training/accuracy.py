@@ -48,7 +48,7 @@ class Accuracy:
 def describe_chance(accuracies: Sequence[Accuracy]) -> str:
     """Return a warning that names the languages in which a head is not better than guessing; empty if there are none.
 
-    >>> describe_chance([Accuracy("de", 50.6, 47.1, 54.0, 900, 300, 49.0)]).partition(" (")[0]
+    >>> describe_chance([Accuracy("de", 50.6, 47.1, 54.0, 900, 300, 49.0)]).partition(" (the")[0]
     'Warning: the head is no better than guessing (50%) in de: 50.6'
     """
     guessing = [row for row in accuracies if row.low <= _CHANCE]

@@ -65,7 +65,7 @@ def build_word_prompts(
 
     >>> items = [WordAssociationItem(word, "en", "age", "tempo", word, "young", "old") for word in ("swift", "slow")]
     >>> print(build_word_prompts(items, "en", OptionOrderDesign())[0].question.prompt)
-    Here is a list of words. Choose young or old for each word.
+    Here is a list of words. Choose old or young for each word.
     <BLANKLINE>
     slow, swift
     <BLANKLINE>
