@@ -24,6 +24,7 @@ TASKS |= {"multiple-choice": ("question",)}
 
 # Data sets with languages that are asked in English, and one for translation systems.
 IN_ENGLISH = ("eurogest", "eurogest-pairs", "stereoset-ptbr", "crows-pairs-gender", "starter-neutral")
+IN_ENGLISH += ("crows-pairs-maltese", "basqbbq")
 
 
 def test_the_catalogue_has_wordings_in_all_its_languages() -> None:

@@ -32,6 +32,7 @@ PARTLY = (
     "nyu-mll/BBQ/",
     "Veranep/MBBQ/",
     "langtech-bsc/EsBBQ-CaBBQ/",
+    "orai-nlp/BasqBBQ/",
     "shalakasatheesh/GG-BBQ/",
     "firminovitoria/stereoset-ptbr/predictions/",
     "moinnadeem/StereoSet/code/predictions/",

@@ -27,6 +27,7 @@ from tiltmeter.measures import (
     select_deciding_record,
     winobias,
     winomt,
+    word_association,
 )
 from tiltmeter.measures.association import LMS, SS
 from tiltmeter.measures.gest import G_S, LOG_G_S
@@ -60,6 +61,7 @@ def record(measure: str, value: float, n: int = 100, ends: tuple[float, float] |
 
 def test_every_module_lists_its_measures_once() -> None:
     modules = (association, choices, geneval, gest, gest_mt, missing_gaps, multiple_choice, pairs, winomt)
+    modules += (word_association,)
     listed = [measure.name for module in modules for measure in module.MEASURES]
     assert len(listed) == len(set(listed))
     assert set(listed) == set(list_measures())
@@ -68,7 +70,7 @@ def test_every_module_lists_its_measures_once() -> None:
 
 def test_deciding_measures_have_all_fields_of_a_verdict() -> None:
     decide = {name: measure for name, measure in list_measures().items() if measure.decides}
-    chosen = {"chosen stereotype", "masculine choice gap"}
+    chosen = {"chosen stereotype", "masculine choice gap", "association d"}
     assert set(decide) == {"SS", "CPS", "S_JSD x 1e3", "g_s", "f_s", "BBQ bias", "acc gap", "delta_S"} | chosen
     for measure in decide.values():
         assert measure.margin is not None
@@ -89,6 +91,7 @@ def test_deciding_measures_have_all_fields_of_a_verdict() -> None:
         "BBQ bias": 5.0,
         "acc gap": 5.0,
         "delta_S": 5.0,
+        "association d": 0.1,
     }
 
 
@@ -115,6 +118,7 @@ def test_a_measure_has_the_scale_of_the_one_that_generalises_it() -> None:
         "g_s of stereotypes like these",
         "f_s of stereotypes like these",
         "masculine choice gap of stereotypes like these",
+        "association d of stereotypes like these",
     }
     for measure, general in pairs_of_measures:
         for name in ("ideal", "bias_direction", "bounds", "ratio", "reach", "digits", "unit", "margin", "validity"):
@@ -235,6 +239,7 @@ def test_factors_of_measures() -> None:
         "BBQ bias": {("template", "names")},
         "acc gap": {("gendered_words",)},
         "delta_S": {winomt.FACTORS},
+        "association d": {word_association.FACTORS},
     }
 
 
