@@ -67,7 +67,7 @@ def test_a_file_does_not_hide_a_data_set(tmp_path: Path, monkeypatch: pytest.Mon
     assert parse_spec("stereoset").path is None
 
 
-@pytest.mark.parametrize("text", ["stereoset:", "stereoset: ,", "", ":de", "./nowhere.csv", "/nowhere/at/all"])
+@pytest.mark.parametrize("text", ["stereoset:", "stereoset: ,", "", ":de", "./nowhere.txt", "/nowhere/at/all"])
 def test_invalid_specifications(text: str) -> None:
     with pytest.raises(UsageError):
         parse_spec(text)

@@ -1,5 +1,6 @@
 """Actions between two commands of the docs: other people decide, fill in a sheet or rate; folders are deleted."""
 
+import csv
 import re
 import shutil
 from collections.abc import Callable
@@ -52,6 +53,30 @@ def clear(*names: str) -> Step:
     return step
 
 
+def write_pairs(more: str, less: str, bias_type: str) -> Step:
+    """Return a step that writes `pairs.csv` and `pairs.xlsx` with these columns."""
+    rows = [(more, less, bias_type), ("Moja ciotka szyje.", "Mój wujek szyje.", "gender")]
+
+    def step(reader: "Reader") -> None:
+        with (reader.folder / "pairs.csv").open("w", encoding="utf-8", newline="") as file:
+            csv.writer(file).writerows(rows)
+        book = openpyxl.Workbook()
+        for row in rows:
+            book.active.append(row)
+        book.save(reader.folder / "pairs.xlsx")
+
+    return step
+
+
+def fill_in_translations(reader: "Reader") -> None:
+    """Translate all sentences of `to-translate.csv` with the same sentence."""
+    path = reader.folder / "to-translate.csv"
+    with path.open(encoding="utf-8", newline="") as file:
+        header, *rows = csv.reader(file)
+    with path.open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file).writerows([header, *([row[0], "Urobila som to."] for row in rows)])
+
+
 def start_writing(reader: "Reader") -> None:
     """Create a project of written items with two writers."""
     clear("my-sk")(reader)
@@ -86,6 +111,19 @@ _DECISIONS = run_commands(
 
 # The steps before a command.
 STEPS_BEFORE: dict[str, list[Step]] = {
+    "tiltmeter data validate pairs.csv --language pl": [write_pairs("more", "less", "bias_type")],
+    "tiltmeter run ./my-model --on pairs.csv:pl --out runs/pairs": [write_pairs("more", "less", "bias_type")],
+    'tiltmeter run ./my-model --on pairs.xlsx:pl --columns "more=Sentence A,less=Sentence B,bias_type=Topic"': [
+        write_pairs("Sentence A", "Sentence B", "Topic")
+    ],
+    "tiltmeter data validate pairs.csv --language pl --columns more=sentence1,less=sentence2": [
+        write_pairs("sentence1", "sentence2", "topic")
+    ],
+    "tiltmeter run gpt2 --on pairs.csv:pl --columns more=sentence1,less=sentence2": [
+        write_pairs("sentence1", "sentence2", "topic")
+    ],
+    "tiltmeter data convert pairs.xlsx pairs.jsonl --language pl": [write_pairs("more", "less", "bias_type")],
+    'tiltmeter run --translations to-translate.csv --system "My system" --on gest-mt:sk': [fill_in_translations],
     'tiltmeter make assign my-es --reviewer Ana=es-MX --reviewer Eva=es-ES --reviewer "Ida=es-ES*0.5" '
     "--calibration 0": [need_two_reviewers],
     "tiltmeter make assign my-es --open": [decide_on_calibration_items],

@@ -51,6 +51,11 @@ NOT_RUN = {
     "make…": "installs, or runs the tests",
     "tiltmeter matrix plan.toml --out /shared/matrix --engine…": "needs a cluster; tests/cluster",
     "tiltmeter matrix plan.toml --out runs/matrix --engine…": "needs a cluster; tests/cluster",
+    "tiltmeter run vllm:…": "needs vLLM; tests/models/test_vllm.py",
+    "MLFLOW_TRACKING_URI=…": "needs a server of MLflow; tests/reports/test_run_trackers.py",
+    "tiltmeter run ./my-model --on stereoset:en --log-to mlflow": "needs MLflow; tests/reports/test_run_trackers.py",
+    "tiltmeter score --predictions out/…": "needs a log of lm-eval; tests/runs/test_harness_predictions.py",
+    "tiltmeter score --predictions logs/…": "needs a log of Inspect; tests/runs/test_harness_predictions.py",
     "VLLM_TARGET_DEVICE=cpu vllm serve…": "a server of another project",
 }
 
