@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -13,7 +14,9 @@ from typing import IO
 
 import pytest
 
+from tests.models.chat_served import first
 from tests.support.serving import serving
+from tiltmeter.benchmarks.forced_choice.wordings import load_list_wordings
 from tiltmeter.cluster.engine_local import LocalEngine
 from tiltmeter.cluster.model_job import run_job
 from tiltmeter.cluster.plan_cells import ModelCells
@@ -56,6 +59,16 @@ def use_data(patch: pytest.MonkeyPatch, own: Path) -> None:
 
     patch.setattr(file_fetcher, "fetch_file", fetch_or_make)
     patch.setattr(readers, "validate_file", examine_once)
+
+
+def choose_first(prompt: str, sample: int = 0) -> str:
+    """Choose the first option; assign all words of a list to the group that is named first."""
+    for wording in load_list_wordings("en")[1]:
+        before, between = wording.split("{first}")[0], re.findall(r"{first}(.*?){second}", wording)[0]
+        if prompt.startswith(before):
+            group = prompt.removeprefix(before).partition(between)[0]
+            return "\n".join(f"{word} - {group}" for word in prompt.split("\n\n")[1].split(", "))
+    return first(prompt, sample)
 
 
 def run_jobs_here(patch: pytest.MonkeyPatch) -> None:

@@ -20,10 +20,10 @@ import tiltmeter
 from tests.conftest import SHARED
 from tests.examples.reader import Reader
 from tests.examples.readers_folder import fill_in, json_blocks, make_folder, words_of
-from tests.examples.stand_ins import run_jobs_here, translation_service, use_data
+from tests.examples.stand_ins import choose_first, run_jobs_here, translation_service, use_data
 from tests.examples.tiny_hub import tiny_hub
 from tests.examples.written import PAGES, blocks, in_help, inline, lines_of, text_of
-from tests.models.chat_served import ChatServer, first
+from tests.models.chat_served import ChatServer
 from tests.models.served import Served, serving
 from tiltmeter.datasets import load_file
 from tiltmeter.making.repair.language_rules import parse_rules
@@ -120,7 +120,7 @@ def follow(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Open]:
         stack.enter_context(translation_service(patch))
         gc.disable()  # it would scan the items of all data sets, which stay in memory, again and again
         stack.callback(gc.enable)
-        server = stack.enter_context(serving(Served(own / "my-model"), ChatServer(first).completion, "my-model"))
+        server = stack.enter_context(serving(Served(own / "my-model"), ChatServer(choose_first).completion, "my-model"))
         patch.chdir(own)
         for name, words in RUNS.items():
             assert Reader(own, server).type(f"tiltmeter run {words} --out runs/{name}") is None
