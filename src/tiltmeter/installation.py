@@ -45,8 +45,6 @@ FEATURES = {
     "ray": "matrices on a Ray cluster",
     "slurm": "matrices on a Slurm cluster",
 }
-_CPU_INFO = Path("/proc/cpuinfo")
-_BF16_FLAGS = {"avx512_bf16", "amx_bf16", "bf16"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,9 +169,9 @@ def _list_devices(problems: list[str]) -> Iterator[Device]:
     except Exception as error:  # a broken installation of torch can raise any exception
         problems.append(f"torch cannot be imported ({type(error).__name__}: {error}); install it again.")
         return
-    from tiltmeter.models.hardware_usage import get_device_name
+    from tiltmeter.models.processor import get_processor_name, has_bf16_instructions, measure_main_memory
 
-    yield Device("cpu", get_device_name(torch.device("cpu")), _read_memory(), _has_cpu_bf16())
+    yield Device("cpu", get_processor_name(), measure_main_memory(), has_bf16_instructions())
     for index in range(torch.cuda.device_count()):
         memory = int(torch.cuda.get_device_properties(index).total_memory)
         with torch.cuda.device(index):
@@ -181,22 +179,6 @@ def _list_devices(problems: list[str]) -> Iterator[Device]:
         yield Device(f"cuda:{index}", torch.cuda.get_device_name(index), memory, has_bf16)
     if torch.backends.mps.is_available():
         yield Device("mps", "Apple GPU", None, None)
-
-
-def _read_memory() -> int | None:
-    try:
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, ValueError, OSError):  # Windows has no sysconf
-        return None
-
-
-def _has_cpu_bf16() -> bool | None:
-    """Return whether the processor has instructions for bfloat16; None if the system does not say it."""
-    if not _CPU_INFO.is_file():
-        return None
-    lines = _CPU_INFO.read_text(encoding="utf-8", errors="replace").splitlines()
-    flags = next((line.split() for line in lines if line.lower().startswith(("flags", "features"))), None)
-    return None if flags is None else bool(_BF16_FLAGS & set(flags))
 
 
 def _find_cache_problem(cache: Path) -> str | None:

@@ -15,8 +15,8 @@ import pytest
 
 from tests.support.command import command
 from tests.support.messages import assert_mentions
-from tiltmeter import installation
 from tiltmeter.installation import FEATURES, examine_installation
+from tiltmeter.models import processor
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -150,7 +150,7 @@ def test_the_value_of_the_hub_token_is_never_printed(
 
 
 def test_processors_with_bfloat16(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(installation, "_CPU_INFO", tmp_path / "cpuinfo")
+    monkeypatch.setattr(processor, "_CPU_INFO", tmp_path / "cpuinfo")
     assert examine_installation().devices[0].has_bf16 is None
     for flags, expected in (
         ("flags\t: fpu avx512_bf16", True),

@@ -43,7 +43,7 @@ def test_every_data_set_is_described() -> None:
 def test_every_language_and_part_has_one_file_or_one_for_each_category() -> None:
     # MT-GenEval has a file of sentences for each gender, and none in Dutch.
     several = {("mt-geneval", "sentences"): 2, ("mt-geneval", "sentences", "nl"): 0}
-    by_category = {"bbq": 11, "mbbq": 6, "mbbq-control": 6, "esbbq": 10, "cabbq": 10}
+    by_category = {"bbq": 11, "mbbq": 6, "mbbq-control": 6, "esbbq": 10, "cabbq": 10, "basqbbq": 8}
     for data in DATASETS.values():
         for language in data.languages:
             for part in data.parts or (None,):

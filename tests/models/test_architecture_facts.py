@@ -11,7 +11,7 @@ import torch
 from tests.models.asking import answers
 from tests.models.tiny import CAUSAL, MASKED, SEQ2SEQ, made, saved
 from tests.models.tiny_tokenizers import word_piece
-from tiltmeter.models import hardware_usage
+from tiltmeter.models import hardware_usage, processor
 from tiltmeter.models.checkpoint_model import open_model
 from tiltmeter.models.hardware_usage import HardwareUsage
 from tiltmeter.models.in_memory_model import wrap_loaded_model
@@ -104,9 +104,9 @@ def test_energy_without_the_driver_is_not_measured(monkeypatch: pytest.MonkeyPat
 
 def test_names_of_hardware(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "cpuinfo").write_text("processor : 0\nmodel name\t: Some CPU @ 2GHz\n")
-    monkeypatch.setattr(hardware_usage, "_CPU_INFO", tmp_path / "cpuinfo")
+    monkeypatch.setattr(processor, "_CPU_INFO", tmp_path / "cpuinfo")
     assert hardware_usage.get_device_name(torch.device("cpu")) == "Some CPU @ 2GHz"
-    monkeypatch.setattr(hardware_usage, "_CPU_INFO", tmp_path / "none")
+    monkeypatch.setattr(processor, "_CPU_INFO", tmp_path / "none")
     assert hardware_usage.get_device_name(torch.device("cpu"))
     assert hardware_usage.get_device_name(torch.device("mps")) == "mps"
 

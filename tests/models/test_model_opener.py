@@ -64,6 +64,7 @@ def test_a_run_with_any_object_that_implements_the_protocol(fake: Any, tmp_path:
         "type": "fake",
         "kind": "causal",
         "answers": {"causal": "fake fake:one causal"},
+        "tokens": 54,
     }
     assert result.manifest.request["fingerprints"] == {"fake:one": "fake fake:one causal"}
     assert fake.closed

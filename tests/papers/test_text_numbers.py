@@ -146,7 +146,7 @@ def test_places_are_named_and_what_is_left_out_has_a_reason() -> None:
         for number in read_printed_numbers(source):
             assert (number.table == TEXT) == ("place" in number.cell)
             if number.table == TEXT:
-                assert number.build_row_head()[0].startswith(("Section ", "Table ", "Appendix "))
+                assert number.build_row_head()[0].startswith(("Abstract", "Section ", "Table ", "Appendix "))
                 assert number.build_column_head() == ()
         places = [left.place for left in source.left_out]
         assert len(places) == len(set(places))
@@ -156,6 +156,7 @@ def test_places_are_named_and_what_is_left_out_has_a_reason() -> None:
         "oeztuerk2022",
         "steinborn2022",
         "gest2024",
+        "bai2025",
     }
 
 

@@ -28,10 +28,11 @@ def test_questions_are_counted_before_and_after_a_run(causal: str) -> None:
     (work,) = before.models
     assert before.seconds is None
     assert work.stored == 0
-    result = evaluate(causal, ON, limit=10)
+    result = evaluate(causal, ON, limit=10, batch_tokens=64)
     (timing,) = load_timings()
     after = plan_run(causal, ON).models[0]
-    assert timing.questions == timing.asked == after.stored
+    # The first batch includes loading, so the speed is that of the other batches.
+    assert 0 < timing.asked < timing.questions == after.stored
     assert result.manifest.models[0].tokens == timing.tokens
     assert 0 < timing.tokens < (work.tokens or 0)
     assert (after.questions or 0) + (after.stored or 0) == work.questions

@@ -346,6 +346,7 @@ FORM = Form(
     text_names=_map_fields_to_roles,
     with_texts=_replace_texts,
     attributes=get_attributes,
+    options=lambda item: {candidate.role: candidate.sentence for candidate in item.candidates},
     subject="target",
     numbers=("length_difference",),
     factors={"targets": ("target",), "words": WORDS},

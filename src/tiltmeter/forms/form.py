@@ -116,6 +116,8 @@ class Form(Generic[I]):
     value_names: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     # Maps an attribute, such as the number of a stereotype, to the attribute in which data sets can name its values.
     name_attributes: Mapping[str, str] = field(default_factory=dict)
+    # Returns the complete texts among which a model chooses, by role; empty if an item is not a choice between texts.
+    options: Callable[[I], Mapping[str, str]] = lambda _item: {}
     # For display: `shown` returns the texts of an item; `heading` returns its heading without part, language and id.
     shown: Callable[[I], ItemText]
     heading: Callable[[I], tuple[str, ...]]

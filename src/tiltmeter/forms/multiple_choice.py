@@ -120,6 +120,7 @@ FORM = Form(
     texts=lambda item: _get_texts(item).items(),
     translatable=_get_texts,
     attributes=get_attributes,
+    options=lambda item: {role: item.get_answer(role) for role in ROLES},
     factors={"templates": ("template",), "names": ("names",)},
     hidden=("names",),
     subject="bias_type",

@@ -131,6 +131,7 @@ FORM = Form(
     translatable=_get_sentences,
     text_names=lambda _item: {"more": "more stereotypical", "less": "less stereotypical"},
     attributes=get_attributes,
+    options=_get_sentences,
     subject="bias_type",
     numbers=("votes",),
     factors={"templates": ("template",), "terms": TERMS},

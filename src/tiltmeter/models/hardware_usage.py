@@ -1,16 +1,14 @@
 """Hardware, time and energy that were used for the answers of a model."""
 
-import platform
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import torch
 
-_CPU_INFO = Path("/proc/cpuinfo")
+from tiltmeter.models.processor import get_processor_name
 
 
 @dataclass(slots=True)
@@ -58,9 +56,7 @@ def get_device_name(device: torch.device) -> str:
         return torch.cuda.get_device_name(device)
     if device.type != "cpu":
         return device.type
-    lines = _CPU_INFO.read_text(encoding="utf-8").splitlines() if _CPU_INFO.is_file() else []
-    named = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
-    return next(named, "") or platform.processor() or f"CPU ({platform.machine()})"
+    return get_processor_name()
 
 
 def read_energy_counters(devices: Sequence[torch.device]) -> float | None:

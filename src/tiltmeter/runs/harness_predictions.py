@@ -11,9 +11,8 @@ import pandas as pd
 from tiltmeter.benchmarks.forced_choice.choice_scores import ANSWERED, ItemAnswer, compute_item_scores
 from tiltmeter.benchmarks.forced_choice.option_orders import Arrangement
 from tiltmeter.errors import DataError, UsageError
-from tiltmeter.forms.association import AssociationItem
+from tiltmeter.forms import get_item_form
 from tiltmeter.forms.multiple_choice import ROLES, MultipleChoiceItem, format_role_name
-from tiltmeter.forms.pairs import PairItem
 from tiltmeter.runs.harness_logs import READERS, HarnessLog, LoggedQuestion
 from tiltmeter.runs.measurement_conditions import AnswerType
 from tiltmeter.runs.portions import Portion
@@ -93,7 +92,7 @@ def _match_questions(
     """Return the questions of each item, by the `id()` of the item, and the questions without an item."""
     by_options: dict[frozenset[str], list[Any]] = {}
     for item in items:
-        texts = get_option_texts(item)
+        texts = get_item_form(item).options(item)
         by_options.setdefault(frozenset(_normalize(texts[role]) for role in texts if role != _UNKNOWN), []).append(item)
     sizes = {len(options) for options in by_options}
     found: dict[int, list[LoggedQuestion]] = {}
@@ -118,17 +117,6 @@ def _list_subsets(options: set[str], sizes: Iterable[int]) -> Iterator[frozenset
         yield from map(frozenset, combinations(sorted(options), size))
 
 
-def get_option_texts(item: Any) -> dict[str, str]:
-    """Return the texts among which a model chooses, by role."""
-    if isinstance(item, PairItem):
-        return {"more": item.more, "less": item.less}
-    if isinstance(item, AssociationItem):
-        return {candidate.role: candidate.sentence for candidate in item.candidates}
-    if isinstance(item, MultipleChoiceItem):
-        return {role: item.get_answer(role) for role in ROLES}
-    raise TypeError(f"items of the class {type(item).__name__} have no options")
-
-
 def _get_prompt_texts(item: Any) -> tuple[str, ...]:
     """Return the texts that the prompt must contain, because other items have the same options."""
     return (item.context, item.question) if isinstance(item, MultipleChoiceItem) else ()
@@ -140,7 +128,7 @@ def _normalize(text: str) -> str:
 
 def _find_roles(item: Any, question: LoggedQuestion) -> tuple[str, ...]:
     """Return the role of each option; options with another text, such as further ways to say "unknown", are unknown."""
-    roles = {_normalize(text): role for role, text in get_option_texts(item).items()}
+    roles = {_normalize(text): role for role, text in get_item_form(item).options(item).items()}
     return tuple(roles.get(_normalize(option), _UNKNOWN) for option in question.options)
 
 
@@ -154,7 +142,7 @@ def _list_rows(
             yield from ((item, role, role, score) for role, score in compute_item_scores(answers))
             continue
         # A text that occurs twice has the same log-likelihood both times.
-        numbers = dict.fromkeys(get_option_texts(item), float("-inf"))
+        numbers = dict.fromkeys(get_item_form(item).options(item), float("-inf"))
         for role, number in zip(_find_roles(item, questions[0]), questions[0].likelihoods, strict=True):
             numbers[role] = max(numbers.get(role, number), number)
         if isinstance(item, MultipleChoiceItem):
@@ -168,6 +156,6 @@ def _list_rows(
 
 def _build_answer(item: Any, question: LoggedQuestion) -> ItemAnswer:
     roles = _find_roles(item, question)
-    order = tuple(list(get_option_texts(item)).index(role) for role in roles)
+    order = tuple(list(get_item_form(item).options(item)).index(role) for role in roles)
     shares = tuple(float(place == question.chosen) for place in range(len(roles)))
     return ItemAnswer(Arrangement(0, order, False), roles, shares)

@@ -40,5 +40,5 @@ def test_the_embedded_model_from_nothing_to_its_verdict(browser: Any, tmp_path: 
     with TimingStore(tmp_path / ".tiltmeter-studio" / "studio.sqlite") as timings:
         (timing,) = timings.list_newest_timings()
     assert (timing.model, timing.kind, timing.items, timing.forms) == ("embedded", "causal", 2, "association")
-    assert timing.asked > 0
+    assert timing.questions > 0
     assert timing.asking_seconds > 0
