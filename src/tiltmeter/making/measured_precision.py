@@ -40,7 +40,7 @@ def measure_precision(project: Project) -> dict[str, RulePrecision]:
 
 
 def _is_change(stored: StoredFinding) -> bool:
-    """Tell whether a finding is a change of a repair rule; a proposal without certainty is none."""
+    """Return whether a finding is a change of a repair rule; a proposal that the rule considers uncertain is not."""
     is_settled = stored.finding.kind == "changed" or stored.closed_by is not None
     return (
         is_settled
