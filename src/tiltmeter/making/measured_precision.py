@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from tiltmeter.files import write_text
 from tiltmeter.making.project import Project
 from tiltmeter.making.project_store import StoredFinding
+from tiltmeter.making.repair.proven_changes import UNPROVEN, contains_change
 from tiltmeter.making.repair.rule_precision import (
     LEAST_READ,
     PROJECT_FILE,
@@ -13,7 +14,6 @@ from tiltmeter.making.repair.rule_precision import (
     format_precision,
     parse_precision,
 )
-from tiltmeter.making.repair.sure_changes import UNPROVEN, contains_change
 from tiltmeter.making.timestamp import get_timestamp
 
 # Who read the changes whose precision a project measures.
