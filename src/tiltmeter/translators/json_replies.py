@@ -99,7 +99,7 @@ def ask_for_objects(
                     rejected[index] = _build_message(question, str(error))
                 continue
             if is_new and isinstance(reply, Reply):
-                # The key is the first message, so that the next run finds the reply without a repetition.
+                # The reply is stored under the first message, so that the next run finds it without asking again.
                 store.put(fingerprint, _build_message(question).digest, reply)
             yield index, value
         messages = rejected
