@@ -21,7 +21,8 @@ from tiltmeter.errors import ModelError, TiltmeterError, UsageError
 from tiltmeter.files import reject_unwritable_folder
 from tiltmeter.redaction import redact_address
 
-# Maps each extra to the features that need it. `docs` and `dev` are for developers; `translators` is three others.
+# Maps each extra to the features that need it. `docs` and `dev` are for developers, and
+# `translators` combines the extras `amazon`, `deepl` and `google`.
 FEATURES = {
     "studio": "the web application (tiltmeter studio)",
     "sentencepiece": "SentencePiece models without a tokenizer.json",
@@ -41,7 +42,7 @@ FEATURES = {
     "align": "WinoMT, and word alignment in tiltmeter make repair",
     "quality": "untranslated text in test sets",
     "thai": "words of Thai sentences (tiltmeter data describe)",
-    "xlsx": "spreadsheets for reviewers",
+    "xlsx": "Excel files of items, and spreadsheets for reviewers",
     "ray": "matrices on a Ray cluster",
     "slurm": "matrices on a Slurm cluster",
 }

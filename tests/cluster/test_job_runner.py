@@ -11,7 +11,7 @@ import pytest
 from tests.support.patience import PATIENCE
 from tests.support.slurm import wait_until
 from tiltmeter.cluster.job_runner import LOG, JobRunner, describe_exit, start_process
-from tiltmeter.cluster.job_work import describe_failure
+from tiltmeter.cluster.job_signals import describe_failure
 from tiltmeter.errors import ModelError
 
 _WAITS = [sys.executable, "-c", "import sys; print('ready', flush=True); sys.stdin.read()"]

@@ -10,6 +10,7 @@ from tests.support.messages import raises_mentioning
 from tiltmeter.errors import DataError
 from tiltmeter.making.draft import RepairFinding
 from tiltmeter.making.project import Project
+from tiltmeter.making.repair.proven_changes import settle_changes, transfer_change, update_proposals
 from tiltmeter.making.repair.rule_precision import (
     PROJECT_FILE,
     RulePrecision,
@@ -18,7 +19,6 @@ from tiltmeter.making.repair.rule_precision import (
     parse_precision,
     read_project_precision,
 )
-from tiltmeter.making.repair.sure_changes import settle_changes, transfer_change, update_proposals
 
 PACKAGED = sorted(path.name for path in (files("tiltmeter.making.repair") / "precision").iterdir())
 

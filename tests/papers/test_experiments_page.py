@@ -16,7 +16,7 @@ from tiltmeter.translators import validate_system_name
 
 DOCS = Path(__file__).parents[2] / "docs" / "evidence"
 PAPERS = ("oeztuerk2023", "oeztuerk2022", "steinborn2022", "gest2024")
-STATUSES = ("agree", "known reason", "tolerance", "unexplained", "no file here")
+STATUSES = ("agree", "known reason", "tolerance", "unexplained", "not available")
 
 
 # What repeats an experiment that no run of a model repeats.

@@ -1,4 +1,4 @@
-"""The forecast of a run: numbers of questions, cost, time, and what the items can show."""
+"""The forecast of a run: numbers of questions, cost, time, and the bias that the items can show."""
 
 import json
 from dataclasses import replace

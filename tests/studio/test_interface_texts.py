@@ -1,4 +1,4 @@
-"""The texts of the rooms for reviewing, writing and rating: complete in English, and translatable without code."""
+"""The texts of the pages for reviewing, writing and rating: complete in English, and translatable without code."""
 
 import re
 from collections.abc import Iterator

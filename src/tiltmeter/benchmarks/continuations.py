@@ -85,7 +85,7 @@ def _tokenize_endings_separately(text: Tokenizer, prompts: Sequence[ContinuedPro
 
 
 def _encode_endings(text: Tokenizer, prompts: Sequence[ContinuedPrompt]) -> dict[tuple[str, str], Continuation]:
-    """Return a dictionary from (last line of a prompt, continuation) to their tokens when another line precedes."""
+    """Return the tokens of (last line of a prompt, continuation) in a text in which another line precedes them."""
     pairs = list(dict.fromkeys((prompt.last_line, one) for prompt in prompts for one in prompt.continuations))
     encoded = text.encode([f"{_LINE_BEFORE}\n{line} {continuation}" for line, continuation in pairs], offsets=True)
     start = len(_LINE_BEFORE) + 1

@@ -101,7 +101,7 @@ def _print_notice(folder: Path, by: str) -> None:
     from tiltmeter.making.project import open_project
     from tiltmeter.making.project_settings import SETTINGS
 
-    # Samples have neither guidelines nor a table for people who have read the notice.
+    # The folder of a sample from `gender sample` has no guidelines, and no table that records who has read the notice.
     if (folder / SETTINGS).exists():
         with open_project(folder) as project:
             if project.settings.system == WRITTEN:

@@ -1,4 +1,4 @@
-"""`tiltmeter plan`: compute how many items a test set needs, or what a number of items can show."""
+"""`tiltmeter plan`: compute how many items a test set needs, or which bias a number of items can show."""
 
 from typing import Annotated
 
@@ -29,7 +29,7 @@ def plan(
     ] = 1,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> None:
-    """Compute, before data exist, how many items a test set needs, or what a number of items can show.
+    """Compute, before data exist, how many items a test set needs, or which bias a number of items can show.
 
     The result is for a share of items with the ideal 50, such as SS or CPS, in one language. Items in one cluster
     resemble each other, so that more items are needed; runs of other models on similar data show how much.

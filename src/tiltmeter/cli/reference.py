@@ -83,7 +83,7 @@ def fetch(
             typer.echo(f"  Not available: {len(missing) - 1} more; --verbose prints all reasons.", err=True)
     if not fetched:
         raise UsageError(
-            "No reference result is available, for the reasons above; run the command again when they are removed."
+            "No reference result is available; remove the causes that are printed above, and run the command again."
         )
 
 

@@ -77,10 +77,10 @@ def reproduce(
         str | None,
         typer.Option(
             metavar="N",
-            help="Draw this figure of the paper, with the printed numbers and the recomputed ones: of gest2024, `2` to "
-            "`14`, and `5.1` for the order of stereotypes; with --runs, of steinborn2022 `2`; with --runs HEAD, of "
-            "oeztuerk2023 `1` and `2`, and of oeztuerk2022 `4.1` to `4.11` and `A.2` to `A.7`; of oeztuerk2022 also "
-            "`3.1` to `3.5`, with --runs PROJECT for a project of your own.",
+            help="Draw this figure of the paper. gest2024: `2` to `14`, and `5.1` (the order of stereotypes), with the "
+            "printed and the recomputed numbers. steinborn2022: `2`, with --runs RUN. oeztuerk2023: `1` and `2`, with "
+            "--runs HEAD. oeztuerk2022: `3.1` to `3.5`, with --runs PROJECT for a project of your own; `4.1` to "
+            "`4.11` and `A.2` to `A.7`, with --runs HEAD.",
         ),
     ] = None,
     figures: Annotated[

@@ -68,7 +68,7 @@ def _describe_forecast(forecast: "RunForecast") -> list[str]:
         if any(power.needed_correlated for power in forecast.power):
             lines.append("The second number is for items that are correlated (0.05) if they share words or targets.")
     else:
-        lines.append("What the items can show is computed only for SS, CPS and choices of stereotypes.")
+        lines.append("The bias that the items can show is computed only for SS, CPS and choices of stereotypes.")
     return lines
 
 

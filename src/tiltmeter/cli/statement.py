@@ -22,8 +22,8 @@ def statement(
 ) -> None:
     """Write a page on a run for managers and auditors: the finding, its limits, data, protocol and hashes.
 
-    An annex maps the page to the EU AI Act and the NIST AI Risk Management Framework, as evidence. The page contains no
-    items. To get a PDF, print it from any browser.
+    An annex lists the provisions of the EU AI Act and the NIST AI Risk Management Framework for which the page can be
+    evidence. The page contains no items. To get a PDF, print the page from any browser.
 
     **Example**
 

@@ -129,7 +129,7 @@ class JobLock:
     def __init__(
         self, folder: Path, call: str = "", *, on_lost: Callable[[], None] = lambda: None, wait: bool = True
     ) -> None:
-        """Prepare the lock; the context takes it. For `call` and `on_lost` see the class.
+        """Prepare the lock; entering the context acquires it. For `call` and `on_lost` see the class.
 
         If another machine owns the lock, the context waits: it raises a `JobTakenError` at the next heartbeat, and
         takes the lock if there is none in time. If `wait` is false and the last heartbeat is recent, it raises the

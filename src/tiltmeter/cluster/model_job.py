@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from tiltmeter.cluster.job_lock import JobLock, JobTakenError, get_machine_id
+from tiltmeter.cluster.job_signals import describe_failure, exit_after_takeover, raise_on_signals
 from tiltmeter.cluster.job_state import JobState
-from tiltmeter.cluster.job_work import describe_failure, exit_after_takeover, raise_on_signals
 from tiltmeter.cluster.plan_cells import ModelCells, PlannedCell
 from tiltmeter.cluster.plan_file import build_planned_model
 from tiltmeter.cluster.throughput import CellThroughput

@@ -135,8 +135,9 @@ def _judge_difference(
     rule: Rule, difference: Difference, where: dict[str, str], lenient: bool, sample: str
 ) -> RuleVerdict:
     contrast, cell, quantity = difference.contrast, difference.left.cell, difference.quantity
-    # The tolerance needs the standard error of another model, one that is exactly as biased as the baseline. The error
-    # of this model is used: it is the same if both models disagree with the baseline on equally many items.
+    # The tolerance needs the standard error of a hypothetical model that is exactly as biased as the baseline. The
+    # error of the checked model is used instead: the two are equal if both models disagree with the baseline on equally
+    # many items.
     error = 0.0 if contrast.test == "identical" else contrast.standard_error
     tolerance = RuleTolerance(None, rule.limit, error, contrast.df)
     group = "".join(f", {name} {value}" for name, value in where.items())

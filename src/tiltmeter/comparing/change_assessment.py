@@ -1,7 +1,7 @@
 """Assessment of a change to a model, such as debiasing, fine-tuning, quantisation or a system prompt.
 
 The distance from the ideal decides: a result is closer if |after - ideal| is significantly smaller than
-|before - ideal|. p-values are corrected by Holm's method, separately for the targets and for everything elsewhere.
+|before - ideal|. p-values are corrected by Holm's method, separately for the targets and for all other results.
 """
 
 import math

@@ -35,7 +35,7 @@ class MeasuredChange:
 
     @property
     def is_reliable(self) -> bool:
-        """Whether neither side is contradictory or not interpretable."""
+        """Whether both results, before and after the change, are neither contradictory nor uninterpretable."""
         return self.difference.verdict not in UNRELIABLE_KINDS
 
     def mixes_items_with(self, target: "MeasuredChange") -> bool:

@@ -171,7 +171,7 @@ def _build_differences(
 
 
 def describe_undefined_measures(left: Cell, right: Cell, measures: Sequence[str]) -> Iterator[str]:
-    """Yield a message for each two-sided measure that is not defined because all shared items are of one side."""
+    """Yield a message for each measure that compares men and women, if all shared items are about only one of them."""
     for quantity in left.list_quantities():
         if quantity not in right.list_quantities() or (measures and quantity.name not in measures):
             continue

@@ -1,4 +1,4 @@
-"""How different is a measure across languages, over several models: `compare_languages`.
+"""The function `compare_languages`, which compares the languages of several models in each measure.
 
 Cells (one model in one language each) that are comparable are analysed together, on the items that all of them have.
 Two questions are kept apart: whether languages differ for these models (fixed), and for models like these (random).

@@ -124,7 +124,7 @@ def add_references(runs: Sequence[tuple[str, Result]], target: Path, *, force: b
     with `force`.
     """
     target.parent.mkdir(parents=True, exist_ok=True)
-    # Without the lock, of two people who add to the same file, one would lose what the other added.
+    # Without the lock, two people who add to the same file at the same time could overwrite each other's results.
     with FileLock(target.with_name(f".{target.name}.lock"), mode=get_lock_mode(target)):
         if target.suffix == SUFFIX and not target.is_dir():
             present = dict(read_reference_file(target)) if target.is_file() else {}

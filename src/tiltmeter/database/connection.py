@@ -18,7 +18,7 @@ _NOT_WRITABLE = (
     sqlite3.SQLITE_FULL,
     sqlite3.SQLITE_IOERR,
 )
-# Errors that a wrong statement causes, not a damaged file.
+# Errors whose cause is a wrong SQL statement, not a damaged file.
 _STATEMENT_ERRORS = (sqlite3.IntegrityError, sqlite3.ProgrammingError, sqlite3.InterfaceError, sqlite3.DataError)
 
 

@@ -19,7 +19,7 @@ _ERRORS = {
     "bad-pickle": "not the pickle of a pandas table of texts; no code in it is executed",
     "bad-stimuli": "a test with different numbers of names or words for its two groups",
     "bad-winobias": "not a line of WinoBias, or a file without its companion file",
-    "bad-winomt": "not a line of WinoMT, or a file without its files of pro- and anti-stereotypical lines",
+    "bad-winomt": "not a line of WinoMT, or a file without its two companion files",
     "duplicate-id": "two items with the same id, in one language",
     "duplicate-key": "a key that occurs twice in one JSON object",
     "empty-text": "a text that is empty or consists of spaces",

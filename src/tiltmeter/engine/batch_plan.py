@@ -24,7 +24,7 @@ SHORTEST_SHARED_PREFIX = 2
 # small and have more padding: for GPT-2 on StereoSet intersentence (GPU settings), padding was 2.3% instead of 1.6%.
 _SHARED_IN_WIDE_TREES = 0.5
 # Batch size of an encoder-decoder as a multiple of `batch_tokens`. A larger batch has more sources and more targets of
-# equal length; the model divides both into smaller batches. `_MOST_TOKENS` is the maximum batch size in tokens, so that
+# equal length, which the model groups into smaller batches. `_MOST_TOKENS` is the maximum batch size in tokens, so that
 # a GPU does not wait for the next batch.
 _ENCODER_BATCHES = 4
 _MOST_TOKENS = 131_072

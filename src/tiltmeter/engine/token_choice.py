@@ -73,7 +73,7 @@ def draw_noise(seeds: Tensor, steps: Tensor, vocabulary: int) -> Tensor:
     first, second = (_mix(seeds[:, index] + steps.int() * factor) for index, factor in ((0, _GOLDEN), (1, _FIRST)))
     state = _mix((tokens * _GOLDEN)[None] ^ first[:, None])
     state = _mix(state.bitwise_xor_(second[:, None]))
-    # Small numbers are exact in float32, and these become large noise.
+    # Large noise comes from small shares, which float32 represents precisely.
     shares = state.bitwise_and_(0x7FFFFFFF).float().add_(0.5).mul_(2.0**-31)
     return shares.neg_().log1p_().neg_().log_().neg_()
 

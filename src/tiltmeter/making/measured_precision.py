@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from tiltmeter.files import write_text
 from tiltmeter.making.project import Project
 from tiltmeter.making.project_store import StoredFinding
+from tiltmeter.making.repair.proven_changes import UNPROVEN, contains_change
 from tiltmeter.making.repair.rule_precision import (
     LEAST_READ,
     PROJECT_FILE,
@@ -13,7 +14,6 @@ from tiltmeter.making.repair.rule_precision import (
     format_precision,
     parse_precision,
 )
-from tiltmeter.making.repair.sure_changes import UNPROVEN, contains_change
 from tiltmeter.making.timestamp import get_timestamp
 
 # Who read the changes whose precision a project measures.
@@ -40,7 +40,7 @@ def measure_precision(project: Project) -> dict[str, RulePrecision]:
 
 
 def _is_change(stored: StoredFinding) -> bool:
-    """Tell whether a finding is a change of a repair rule; a proposal without certainty is none."""
+    """Return whether a finding is a change of a repair rule; a proposal that the rule considers uncertain is not."""
     is_settled = stored.finding.kind == "changed" or stored.closed_by is not None
     return (
         is_settled

@@ -118,9 +118,10 @@ def _require_reason(why: str, item: str) -> None:
 
 
 def write_problems(project: Project, path: Path) -> int:
-    """Write the problems of source items to a CSV file with empty columns for corrections; return how many they are.
+    """Write the problems of source items to a CSV file with empty columns for corrections.
 
-    People fill in the columns `action`, `text` and `reason`, and `apply_corrections` reads the file.
+    People fill in the columns `action`, `text` and `reason`, and `apply_corrections` reads the file. Return the number
+    of problems.
     """
     problems = check_source(project)
     texts = {}

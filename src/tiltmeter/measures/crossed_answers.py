@@ -113,7 +113,7 @@ class CrossedAnswers:
         return np.asarray((numbers - numbers.mean()) * self.weights)
 
     def estimate_item_mean(self, numbers: Floats) -> Mean:
-        """Estimate the mean of numbers that were computed from several languages; the widest factors decide."""
+        """Estimate the mean of numbers from several languages; the factors with the largest standard error are used."""
         estimates = [Mean.from_values(numbers, factors) for factors in {**self.factors, "": None}.values()]
         return max(estimates, key=lambda mean: mean.standard_error.value)
 

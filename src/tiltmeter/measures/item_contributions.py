@@ -66,7 +66,7 @@ class Strength:
 
 
 def scale_role(role: str, factor: float = 1.0) -> Callable[[Roles], Floats]:
-    """Return a function for `ItemValues.compute_contributions` that multiplies the scores of one role by a factor."""
+    """Return a function for `ItemValues.contributions` that multiplies the scores of one role by a factor."""
 
     def compute_contributions(roles: Roles) -> Floats:
         return factor * np.array([roles[role]])

@@ -34,8 +34,8 @@ class JointTest:
 def compute_joint_test(contrasts: Floats, covariance: Floats, estimate: Callable[[Floats], Mean]) -> JointTest | None:
     """Test that all contrasts (rows) are 0; return None if they have no variance.
 
-    `estimate` returns the estimate of one contrast. `covariance` is the covariance of what the contrasts combine; only
-    the correlations of the contrasts are taken from it.
+    `estimate` returns the estimate of one contrast. `covariance` is the covariance of the values that the contrasts
+    combine; only the correlations of the contrasts are taken from it.
     """
     means = [estimate(contrast) for contrast in contrasts]
     variances = np.array([mean.standard_error.value**2 for mean in means])

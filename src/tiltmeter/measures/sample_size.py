@@ -1,4 +1,4 @@
-"""The number of items that a test of a share needs, and what a number of items can show, before data exist.
+"""Sample sizes before data exist: the items that a test of a share needs, and the bias that a number of items shows.
 
 The share is a percentage with the ideal 50, such as SS or CPS. The test is two-sided. Items of one cluster, such as a
 target term, are correlated: `correlation` is the intraclass correlation. The formulas are those of the minimum

@@ -36,13 +36,14 @@ def _compute_raw_covariance(crossed: CrossedAnswers) -> Floats:
     independent = influence @ influence.T
     raw = np.zeros_like(independent)
     for language in crossed.language_names:
-        excess = _compute_excess(influence, independent, crossed.factors.get(language))
+        excess = _compute_excess_covariance(influence, independent, crossed.factors.get(language))
         inside = (crossed.languages == language).astype(np.float64)
         raw += (independent + excess) * (inside[:, None] + inside[None, :]) / 2
     return np.asarray(raw)
 
 
-def _compute_excess(influence: Floats, independent: Floats, factors: Factors | None) -> Floats:
+def _compute_excess_covariance(influence: Floats, independent: Floats, factors: Factors | None) -> Floats:
+    """Return the sum over factors of the cluster-robust covariance minus the covariance for independent items."""
     total = np.zeros_like(independent)
     for codes in factors.codes.values() if factors is not None else ():
         count = int(codes.max()) + 1

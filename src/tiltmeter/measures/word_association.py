@@ -3,7 +3,7 @@
 docs/explanation/word-associations.md defines the measures. Association d is the share of words that are assigned to the
 group of the stereotype, converted to a scale from -1 (always the other group) to 1 (always the group of the
 stereotype). It is a mean over words in which each test (stereotype) has the same weight, so single words contribute to
-it, and missing answers have worst-case bounds. The published d is a ratio in each reply; it is shown beside.
+it, and missing answers have worst-case bounds. The published d is a ratio in each reply; reports show both.
 
 The first interval is for the tests in the data: the words and the names of the groups are samples within each test
 (crossed factors). The second interval is for a population from which the tests are a sample too.

@@ -138,6 +138,6 @@ def open_vllm_chat(name: str, options: ModelOptions) -> VllmChat:
     model = chat.model
     if not isinstance(model, CheckpointModel) or model.checkpoint.gguf or model.adapter or model.steering:
         raise UsageError(
-            f"vllm:{name} is a GGUF file, an adapter or a steered model, which vLLM is not given; write chat:{name}."
+            f"vllm:{name} is a GGUF file, an adapter or a steered model, which is not run in vLLM; write chat:{name}."
         )
     return VllmChat(name=f"vllm:{model.name}{chat.variant.suffix}", model=model, variant=chat.variant)

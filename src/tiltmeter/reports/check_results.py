@@ -216,5 +216,5 @@ def _format_limit(verdict: RuleVerdict, *, ascii_only: bool = False) -> str:
 
 
 def describe_outcome(verdict: RuleVerdict) -> str:
-    """Return the outcome in words: a rule that passes leniently without being shown to hold is "not broken"."""
+    """Return the outcome in words; it is "not broken" if a rule passes only because the check is lenient."""
     return verdict.outcome if verdict.outcome != "not shown" or not verdict.passed else "not broken"

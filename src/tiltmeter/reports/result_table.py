@@ -182,7 +182,7 @@ def _build_table(
     marks = ASCII if console.options.ascii_only else UNICODE
     cut: dict[str, None] = {}
     heads, lines = _format_cells(rows, shown, console, grouped=grouped)
-    labels = len(heads) - len(shown) - 2  # minus 2 for the columns n and p
+    labels = len(heads) - len(shown) - 2  # the other 2 columns are n and p
     width = _compute_ruler_width(heads, [cells for _, cells in lines], console)
     scale = measure.span(())
     table = _create_table(console)

@@ -1,4 +1,4 @@
-"""The forecast of a run: items, requests, tokens, cost, time, and what its items can show; no model is asked."""
+"""The forecast of a run: items, requests, tokens, cost, time, and the bias that it can show; no model is asked."""
 
 import os
 from collections.abc import Sequence
@@ -48,7 +48,7 @@ class ModelWork:
 
 @dataclass(frozen=True, slots=True)
 class RunForecast:
-    """The forecast of a run: the number of items, the work of each model, and what the items of each portion can show.
+    """The forecast of a run: the number of items, the work of each model, and the bias that each portion can show.
 
     `cost` is the maximum cost of all chat models together, and None if no prices are known. `needs_consent` is true if
     the cost exceeds the limit.

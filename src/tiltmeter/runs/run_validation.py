@@ -131,7 +131,7 @@ def validate_consistency(manifest: Manifest, scores: pd.DataFrame, records: Sequ
 
 
 def _has_only_texts(column: pd.Series) -> bool:
-    """Return whether all values of a column are strings; columns of the types category and object may have others."""
+    """Return whether all values of a column are strings; columns of the types category and object are checked too."""
     if isinstance(column.dtype, pd.StringDtype):
         return bool(column.notna().all())
     return bool(column.map(lambda value: isinstance(value, str)).all())

@@ -1,4 +1,4 @@
-"""What the items of a run can show before the run: the minimum detectable bias, and the items that a bias needs.
+"""The power of a run, computed before the run: the minimum detectable bias, and the items that a bias needs.
 
 The result is for primary measures that are a percentage with the ideal 50, such as SS and CPS.
 """

@@ -56,7 +56,7 @@ def estimate_model(
     runs. `unanswered` is the share of questions without a stored answer. `tokens` is the number of tokens
     of all questions, if it is known: longer questions take more time.
     """
-    # A run without a measured speed tells only how long runs with as few questions take.
+    # A timing without a measured speed is only used for runs with few items: at most twice as many as in its own run.
     timings = [t for t in timings if t.asked or items <= 2 * t.items]
     own = [timing for timing in timings if timing.model == name]
     scale = 1.0

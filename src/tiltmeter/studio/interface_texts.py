@@ -1,4 +1,4 @@
-"""The texts of the rooms for reviewing, writing and rating, in the language that a project chooses.
+"""The texts of the pages for reviewing, writing and rating, in the language that a project chooses.
 
 A language is a TOML file: `texts/CODE.toml` of this package, of a plug-in (an entry point of the group
 `tiltmeter.studio_texts` that names a package with such a folder), or of the project's folder. A text that is missing in

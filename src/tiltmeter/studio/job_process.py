@@ -10,7 +10,7 @@ import threading
 from pathlib import Path
 
 from tiltmeter.cluster.job_lock import JobLock, JobTakenError
-from tiltmeter.cluster.job_work import describe_failure, exit_after_takeover, raise_on_signals
+from tiltmeter.cluster.job_signals import describe_failure, exit_after_takeover, raise_on_signals
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.files import write_text
 from tiltmeter.progress.progress_file import ProgressFile

@@ -71,8 +71,8 @@ def build_curves(log: Log, view: CurveView, slug: str, title: str) -> Figure:
     ]
     if not panels:
         raise DataError(
-            f"The log of the training has no values of: {', '.join(view.charts)}. A GPU is recorded only if it is of "
-            "NVIDIA and the extra energy is installed (pip install 'tiltmeter[energy]')."
+            f"The log of the training has no values of: {', '.join(view.charts)}. The use of a GPU is recorded only "
+            "for NVIDIA GPUs, and only if the extra energy is installed (pip install 'tiltmeter[energy]')."
         )
     return Figure(slug=slug, title=title, caption=_describe(view), panels=tuple(panels))
 

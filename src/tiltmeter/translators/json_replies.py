@@ -28,7 +28,8 @@ _MAX_FAILED_REQUESTS = 2
 # A translation that is longer than this, in comparison with its source, contains more than the translation.
 _MAX_GROWTH, _MAX_ADDED = 5, 100
 
-# The value of each text in the form of the reply; a reply that repeats it has no letter there.
+# In the form of the reply that a message shows, this character is in the place of each text. A reply that copies the
+# character is not a translation, because it has no letters.
 PLACEHOLDER = "…"
 # A longer text that is the same as its source, or as the translation of another text, is not a translation.
 _MIN_WORDS = 4
@@ -98,7 +99,7 @@ def ask_for_objects(
                     rejected[index] = _build_message(question, str(error))
                 continue
             if is_new and isinstance(reply, Reply):
-                # The key is the first message, so that the next run finds the reply without a repetition.
+                # The reply is stored under the first message, so that the next run finds it without asking again.
                 store.put(fingerprint, _build_message(question).digest, reply)
             yield index, value
         messages = rejected

@@ -1,4 +1,4 @@
-"""What the templates and the script of the board display: texts, rulers (small drawings of values) and page names."""
+"""The texts, rulers (small drawings of values) and page names that the pages of the board display."""
 
 import hashlib
 import re

@@ -76,7 +76,7 @@ def _build_records(
     for test in read_stimuli(path, synonyms=synonyms):
         used = test.remove_decision_words()
         if len(used.favoured) != len(used.other) or not used.favoured or len(used.words) % 2:
-            message = f"needs as many words and names of one group as of the other in the test {test.name}"
+            message = f"has different numbers of words or names for the two groups of the test {test.name}"
             raise BrokenFileError(_BAD, message)
         for number, word in enumerate(used.words):
             is_first = 2 * number < len(used.words)

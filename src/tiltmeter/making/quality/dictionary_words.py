@@ -25,7 +25,7 @@ def open_lookup(path: Path) -> Callable[[str], bool]:
     """Return a function that looks up a word in the dictionary with this `.dic` file and the `.aff` file beside it."""
     aff, context = read_aff(FileReader(str(path.with_suffix(".aff"))))
     reader = FileReader(str(path), encoding=context.encoding)
-    # With ignored characters, the stem of an entry is not the start of its line.
+    # If the dictionary ignores some characters, the stem of an entry may differ from the start of its line.
     words = read_dic(reader, aff=aff, context=context) if context.ignore else LazyWords(reader, aff, context)
     lookup: Callable[[str], bool] = Lookup(aff, words)
     return lookup
@@ -56,7 +56,7 @@ class LazyWords(Dic):  # type: ignore[misc]
         self._lines[stem].append(line)
 
     def _parse(self, lines: list[str]) -> list[Word]:
-        # The number 0 keeps the reader from taking the first line for the number of entries.
+        # The line number is 0, because the reader takes line 1 for the number of entries and not for an entry.
         parsed: list[Word] = read_dic(((0, line) for line in lines), aff=self._aff, context=self._context).words
         return parsed
 

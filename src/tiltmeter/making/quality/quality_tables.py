@@ -28,7 +28,7 @@ CREATE TABLE IF NOT EXISTS estimated_qualities (  -- at the end of the last step
 
 @dataclass(frozen=True, slots=True)
 class SecondOpinion:
-    """The similarity of an item to its second translation (`second`), or of its source to the way back (`back`)."""
+    """The similarity of an item to a second translation (`second`), or of its source to a translation back (`back`)."""
 
     item: str
     method: str

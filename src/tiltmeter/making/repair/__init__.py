@@ -13,12 +13,12 @@ from tiltmeter.making.repair.capitals import find_casing_errors
 from tiltmeter.making.repair.grammatical_agreement import find_agreement_errors
 from tiltmeter.making.repair.language_rules import LanguageRules, load_rules
 from tiltmeter.making.repair.letter_cases import collect_letter_cases
+from tiltmeter.making.repair.proven_changes import settle_changes, update_proposals
 from tiltmeter.making.repair.punctuation import find_punctuation_errors
 from tiltmeter.making.repair.repair_resources import RepairResources, align_project
 from tiltmeter.making.repair.rewrite_rules import find_rewrites
 from tiltmeter.making.repair.rule_precision import RulePrecision, load_precision
 from tiltmeter.making.repair.spacing import find_spacing_errors
-from tiltmeter.making.repair.sure_changes import settle_changes, update_proposals
 from tiltmeter.making.repair.synonyms import find_synonym_errors
 from tiltmeter.making.repair.target_terms import find_missing_targets
 from tiltmeter.translators.word_alignment import Eflomal

@@ -85,7 +85,7 @@ def _check_words_after_blank(draft: Draft, cases: LetterCases) -> Iterator[Repai
     if start is None or match is None or not match[0][0].isupper() or (len(match[0]) > 1 and match[0].isupper()):
         return
     word = re.split(r"['’-]", match[0])[0]
-    # A translation system takes the word after the blank for the first word of a sentence, so the word is common.
+    # Translation systems often write the word after the blank with a capital, as if it began a sentence.
     if cases.is_mostly_small(word):
         reason = "The word after the blank has a capital, but other sentences write it with a small letter."
         lowered = text[: match.start()] + lower_first_letter(text[match.start() :], draft.language)

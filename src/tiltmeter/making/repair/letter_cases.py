@@ -15,7 +15,7 @@ _WORDS = re.compile(r"\w+(?:-\w+)*")
 _SENTENCE_STARTS = '.!?…:;"“”„«»¿¡‘(['
 # The number of letters in which two words must begin alike, and the number of letters that may follow.
 _STEM, _ENDING = 4, 5
-# How much more often a word has a small letter, if its capitals are exceptions.
+# The capitals of a word are exceptions if the word has a small letter at least this many times as often.
 _MOSTLY = 10
 
 
@@ -33,7 +33,7 @@ class LetterCases:
     names: frozenset[str] = frozenset()
 
     def is_capitalised(self, word: str) -> bool:
-        """Tell whether a text or a name list writes this word, or a longer word with the same beginning, with capital.
+        """Tell whether a text or a name list writes this word, or a longer word with its stem, with a capital.
 
         >>> LetterCases("fr", Counter(france=1), stems=Counter(fran=1)).is_capitalised("France")
         True

@@ -86,7 +86,7 @@ def make_decision(
 ) -> ReviewDecision:
     """Return the decision of a reviewer on an item; raise a UsageError if the decision is invalid.
 
-    `Review.decide` explains the parameters.
+    `Review.decide_on_item` explains the parameters.
     """
     if verdict not in VERDICTS:
         raise UsageError(f"{verdict!r} is not a verdict; choose one of {', '.join(VERDICTS)}.")

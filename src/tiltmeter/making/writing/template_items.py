@@ -160,7 +160,7 @@ def _build_candidates(
 def _pair_attributes(
     own: Sequence[StereotypeRow], rows: Sequence[StereotypeRow], votes: int
 ) -> Iterator[tuple[StereotypeRow, str, bool]]:
-    """Yield each stereotype of an identity, an anti-stereotype, and whether raters rejected the latter for them.
+    """Yield each stereotype of an identity, an anti-stereotype, and whether raters rejected it for this identity.
 
     If raters rejected no attribute of this identity, an attribute of another identity is the anti-stereotype.
     """
@@ -200,7 +200,7 @@ def _store_texts(project: Project, item: Item) -> None:
 
 
 def _list_findings(candidate: _Candidate, item: Item) -> Iterator[RepairFinding]:
-    """Yield what a person must check in a candidate item."""
+    """Yield the findings that a person must check in a candidate item."""
     fields: Mapping[str, str] = get_form(FORM).translatable(item)
     reason = "The sentence is from a template; edit it so that it is natural and grammatical."
     yield RepairFinding(item.id, "context", "from-template", "open", reason, fields["context"])

@@ -1,1 +1,1 @@
-"""Recipes that recompute printed numbers; the module `lookup` selects the recipe of a number."""
+"""Recipes that recompute printed numbers; the module `source_lookup` selects the recipe of a number."""

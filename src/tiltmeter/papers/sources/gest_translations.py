@@ -9,7 +9,7 @@ from tiltmeter.papers.sources.recipe import Key, NotAvailable, Numbers, Recipe, 
 from tiltmeter.papers.sources.recipe_context import RecipeContext
 from tiltmeter.runs.translation_run import score_translations
 
-# The names of the translation systems of the paper's folders, as after `--translator`.
+# Maps a folder of the paper's translations to its translation system, named as in the option `--translator`.
 SYSTEMS = {
     "amazon_translate": "amazon",
     "deepl": "deepl",

@@ -123,7 +123,7 @@ def build_labels(
 
 
 def _list_notebook_labels(with_synonyms: list[StimulusTest]) -> dict[str, bool]:
-    """Return the labels of the released notebook: halves of the lists, over all tests; the first group has priority."""
+    """Return the labels of the released notebook: True if a word is in the first half of the list of any test."""
     labels: dict[str, bool] = {}
     for test in with_synonyms:
         for number, word in enumerate(test.words):

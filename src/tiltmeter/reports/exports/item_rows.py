@@ -57,7 +57,7 @@ def _compute_values(cell: Cell) -> dict[str, np.ndarray[Any, np.dtype[np.float64
     """Return a mapping from column to a number for each item: the preference and the contributions to measures."""
     columns = {}
     scale = cell.find_item_scale()
-    # The influence on a measure of all items together is no outcome of a single item.
+    # With the unit "influence", the strength of an item depends on all other items, so it is no outcome of this item.
     if scale is not None and scale.strength.unit != "influence":
         columns[PREFERENCE] = cell.compute_strengths(scale, cell.scores.index)
     for quantity in cell.list_quantities():

@@ -74,6 +74,7 @@ def draw_tilt_map(rows: Sequence[RecordRow], models: Domain) -> Chart:
 
 
 def _list_ends(record: Record) -> list[float]:
+    """Return the value and the ends of its interval, as far as they exist."""
     return [end for end in (record.value, record.low, record.high) if end is not None]
 
 

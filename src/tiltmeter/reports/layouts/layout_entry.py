@@ -80,7 +80,7 @@ def _build_fields(
 
 
 def _describe_method(layout: Layout, record: Record) -> str:
-    """Return the label of the answer type and scoring case; of pooled parts, those of the last part."""
+    """Return the label of the answer type and the scoring case; for pooled parts, those of the last part are used."""
     family = (record.family or "").split(" + ")[-1]
     case = _get_case(record)
     labels = layout.labels.get("method", {})

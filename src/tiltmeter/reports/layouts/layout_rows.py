@@ -102,7 +102,7 @@ def _extend_label(layout: Layout, entry: LayoutEntry, label: str, name: str) -> 
 def _find_clashes(
     table: LayoutTable, entries: Sequence[LayoutEntry], labels: Sequence[tuple[str, ...]]
 ) -> dict[tuple[tuple[str, ...], Column], set[str]]:
-    """Return the models of each cell, given by row labels and column, that would have the numbers of several models."""
+    """Return the models of each cell (row labels, column) that several models would share."""
     names: dict[tuple[tuple[str, ...], Column], set[str]] = {}
     for entry, given in zip(entries, labels, strict=True):
         for column in _list_columns(table, entry):

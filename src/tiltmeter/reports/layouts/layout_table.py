@@ -74,7 +74,7 @@ class _Setting:
 
     @property
     def rule(self) -> BestRule:
-        """The rule for bold cells, with the rule of the paper replaced."""
+        """The rule for bold cells; if the user chose `paper`, the rule that the paper uses."""
         if self.bold == "paper":
             return "best" if self.table.best else "none"
         return self.bold

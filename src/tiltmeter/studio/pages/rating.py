@@ -1,7 +1,7 @@
 """The page on which people rate units, such as items, on scales.
 
-The page shows one unit at a time. The rating tasks that hide the label, which is what a unit was written about, come
-first.
+The page shows one unit at a time. A unit has a label: the subject that it was written about. The rating tasks that hide
+the label come first.
 """
 
 from collections.abc import Mapping
