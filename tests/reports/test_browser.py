@@ -65,6 +65,13 @@ def opened(browser: Any, path: Path, width: int = 1280, scheme: str = "light") -
 @pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (1280, "dark"), (390, "light"), (390, "dark")])
 def test_it_opens_quietly_and_draws_every_figure(browser: Any, report: Path, width: int, scheme: str) -> None:
     view = opened(browser, report, width, scheme)
+    heading, answer = view.page.locator("h1"), view.page.locator("table.answer")
+    assert heading.inner_text().endswith("stereotypes")
+    # The answer is on the first screen, and all summaries can be found without much scrolling.
+    assert answer.bounding_box()["y"] < 500
+    assert width < 1280 or view.page.evaluate("document.getElementById('items').getBoundingClientRect().top") < 7_500
+    view.page.evaluate("document.querySelectorAll('details').forEach((folded) => { folded.open = true; })")
+    view.page.wait_for_function("!document.querySelector('.chart:not([data-drawn]):not(.failed)')")
     charts = view.page.locator(".chart")
     assert charts.count() > 8
     assert view.page.locator(".chart[data-drawn] svg .mark-symbol, .chart[data-drawn] svg .mark-rect").count() > 8

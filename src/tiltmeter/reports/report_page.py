@@ -14,6 +14,7 @@ from tiltmeter.reports.combined_runs import combine_runs
 from tiltmeter.reports.figures import Figure
 from tiltmeter.reports.page_templates import load_template, read_template_file
 from tiltmeter.reports.reference_strips import build_reference_headlines
+from tiltmeter.reports.report_answer import build_answer
 from tiltmeter.reports.sections import ReportContent, render_sections
 from tiltmeter.reports.vega_bundle import load_vega_bundle
 from tiltmeter.runs.result import Result
@@ -33,6 +34,7 @@ def make_report(results: Sequence[tuple[str, Result]]) -> tuple[str, list[tuple[
         style=Markup(style),
         scripts=[Markup(script) for script in scripts],
         charts=Markup(pack_figures(benchmarks)),
+        answer=build_answer(benchmarks),
         benchmarks=benchmarks,
         references=build_reference_headlines(results, combined.benchmarks),
         sections=render_sections(ReportContent(results, combined, benchmarks)),

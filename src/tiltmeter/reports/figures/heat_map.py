@@ -28,8 +28,8 @@ _MARKS: dict[str, str] = {"significant": " •", **dict.fromkeys(UNRELIABLE_KIND
 def draw_heat_map(records: Sequence[Record]) -> Chart:
     """Return a chart with the value of each model in each language. All records must have the same measure.
 
-    A dot marks a significant bias. A question mark marks a value that is not interpretable or was pooled from
-    contradictory parts; such a value has no colour.
+    Only values with a significant bias have a colour and a dot. A question mark marks a value that is not
+    interpretable or was pooled from contradictory parts.
     """
     measure = get_measure(records[0].measure)
     low, high = measure.span(end for r in records for end in (r.value, r.low, r.high) if end is not None)
@@ -37,7 +37,7 @@ def draw_heat_map(records: Sequence[Record]) -> Chart:
     frame = build_table(
         records,
         cell=lambda r: measure.number(r.value) + _MARKS.get(r.verdict.kind if r.verdict else "", ""),
-        shade=lambda r: measure.ideal if r.verdict and not r.verdict.is_reliable else r.value,
+        shade=lambda r: r.value if r.verdict is None or r.verdict.kind == "significant" else measure.ideal,
         verdict=lambda r: r.verdict.words if r.verdict else "",
     )
     scale = alt.Scale(
@@ -79,8 +79,8 @@ def draw_heat_figure(data: FigureData) -> Iterator[Figure]:
     by_panel = group_by(decisive, lambda r: (r.part, *get_comparison_key(r)))
     axis = measure.axis or measure.name
     caption = (
-        f"{axis[0].upper()}{axis[1:]}; {measure.ideal or 0.0:g} is no bias. Orange is towards stereotypes, "
-        "blue against them; a dot marks a significant bias."
+        f"{axis[0].upper()}{axis[1:]}; {measure.ideal or 0.0:g} is no bias. A dot marks a significant bias: orange is "
+        "towards stereotypes, blue is against them."
     )
     if any(r.verdict is not None and not r.verdict.is_reliable for r in decisive):
         caption += " A question mark marks a value that is not interpretable or was pooled from contradictory parts."

@@ -26,8 +26,11 @@ _SYMBOLS = {
 def render(content: ReportContent) -> Iterator[RenderedSection]:
     """Yield a section for each benchmark."""
     for section in content.benchmarks:
+        open_figures = [drawn for drawn in section.figures if not drawn.figure.folded]
         html = load_template("benchmark.html.jinja").render(
             section=section,
+            # With several benchmarks, all summaries and first figures must be found without much scrolling.
+            open_figures=open_figures if len(content.benchmarks) == 1 else open_figures[:1],
             single_terms=SINGLE_TERMS,
             symbols=_SYMBOLS,
             shown_group=get_display_group,
