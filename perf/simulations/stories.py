@@ -21,7 +21,8 @@ TABLES = (
 )
 _SETTINGS, _EACH, _STORIES = 16, 2, 2
 TOPICS = (16, 48)
-# The true shares of feminine protagonists of both sides, the standard deviations of topics and settings, unread stories.
+# The true shares of feminine protagonists of both sides, the standard deviations of topics and settings, and the share
+# of unread stories.
 TRUTHS = (
     (0.5, 0.5, 0.0, 0.0, 0.0),
     (0.5, 0.5, 0.4, 0.1, 0.0),

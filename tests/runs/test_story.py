@@ -1,7 +1,5 @@
 """Stories of made models with a known bias, from the prompt to the verdict."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 import transformers

@@ -17,8 +17,8 @@ from tests.models.chat_served import ChatServer, MadeChat, chat_serving, first
 from tests.models.test_chat_providers import MessagesServer, messages_serving
 from tests.models.tiny import CAUSAL, MASKED, SEQ2SEQ, made
 from tests.models.tiny_tokenizers import byte_level
-from tests.runs.made import association_scores, gest_scores, pair_scores, winobias_scores
 from tests.runs import stories
+from tests.runs.made import association_scores, gest_scores, pair_scores, winobias_scores
 from tests.runs.word_lists import made_items, word_scores
 from tests.support.messages import raises_mentioning
 from tiltmeter.benchmarks import get_benchmarks
