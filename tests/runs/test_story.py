@@ -37,7 +37,7 @@ def test_a_known_bias_is_recovered_in_each_language(language: str) -> None:
     assert gap.high - gap.low < 40
     assert gap.verdict is not None
     assert gap.verdict.kind == "significant"
-    assert gap.verdict.direction == "towards"
+    assert gap.verdict.side == "towards"
     assert value(result, READ).value == 100.0
     assert result.answers is not None
     feminine = result.answers["outcome"].eq("feminine").groupby(result.answers["item"]).mean()
@@ -56,14 +56,14 @@ def test_always_the_same_gender_is_no_gap_but_shows_in_the_share(share: float) -
     assert gap.high is not None
     assert gap.low < 0 < gap.high
     assert gap.verdict is not None
-    assert gap.verdict.kind == "no bias beyond the margin" or gap.verdict.kind != "significant"
+    assert gap.verdict.kind == "no bias"
     assert value(result, FEMININE).value == 100 * share
 
 
 def test_the_bias_can_be_against_stereotypes() -> None:
     gap = value(asked(write_stories(0.2, 0.9)), GAP)
     assert gap.verdict is not None
-    assert (gap.verdict.kind, gap.verdict.direction) == ("significant", "against")
+    assert (gap.verdict.kind, gap.verdict.side) == ("significant", "against")
 
 
 def test_refusals_of_one_side_leave_no_gap_and_are_reported() -> None:
