@@ -1,5 +1,7 @@
 """Stories of made models with a known bias, from the prompt to the verdict."""
 
+import itertools
+
 import numpy as np
 import pytest
 import transformers
@@ -20,11 +22,12 @@ from tiltmeter.measures.story import measure
 from tiltmeter.runs.result import Result
 
 GAP, FEMININE, READ = "feminine gap", "feminine share", "stories read"
+_NUMBERS = itertools.count()
 
 
 def asked(policy: Policy, on: str = "story:en", **options: object) -> Result:
-    # The name identifies the model in the store of replies.
-    return evaluate(MadeChat(policy, f"chat:{id(policy)}"), on, **options)  # type: ignore[arg-type]
+    # The name identifies the model in the store of replies, so each policy needs a name of its own.
+    return evaluate(MadeChat(policy, f"chat:{next(_NUMBERS)}"), on, **options)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("language", sorted(STORIES))
@@ -82,7 +85,7 @@ def test_unread_stories_have_worst_cases() -> None:
     lost = gap.missing
     assert lost is not None
     assert 0.1 < lost < 0.3
-    assert gap.value == 100.0
+    assert gap.value == pytest.approx(100.0)
     # If all unread stories were against the stereotype, the gap would be lower by twice their share.
     assert gap.lowest_possible == pytest.approx(100 - 200 * lost, abs=5)
     assert gap.verdict is not None

@@ -108,6 +108,8 @@ def _load_words(language: str) -> ProtagonistWords:
         return {gender: compile_words(words.get(gender, [])) for gender in _GENDERS}
 
     return ProtagonistWords(
-        *(compile_genders(table.get(name, {})) for name in ("pronouns", "nouns", "names")),
-        compile_words(table.get("generic", {}).get("nouns", [])),
+        pronouns=compile_genders(table.get("pronouns", {})),
+        nouns=compile_genders(table.get("nouns", {})),
+        names=compile_genders(table.get("names", {})),
+        generic=compile_words(table.get("generic", {}).get("nouns", [])),
     )

@@ -28,7 +28,7 @@ from tiltmeter.benchmarks.forced_choice.choice_scores import (
 from tiltmeter.forms.story import FEMININE, MASCULINE
 from tiltmeter.measures.choice_estimates import estimate_fixed_gap
 from tiltmeter.measures.choice_measures import BETWEEN_WORDINGS, LEAST_COVERAGE, OUTCOMES, build_choice_strength
-from tiltmeter.measures.estimates import PERCENT, Estimate, Share
+from tiltmeter.measures.estimates import PERCENT, Estimate, Mean, Share
 from tiltmeter.measures.factors import Factors, Labels, read_factors
 from tiltmeter.measures.item_contributions import ItemValues, scale_role, weigh_difference
 from tiltmeter.measures.measure import Measure
@@ -275,7 +275,10 @@ def estimate_gap(percentages: Floats, sides: Labels, factors: Factors | None) ->
     kept = np.isfinite(percentages)
     numbers = np.array([_SIDE_NUMBERS[side] for side in sides[kept]], dtype=object)
     own = None if factors is None else factors.select_rows(kept)
-    return estimate_fixed_gap(percentages[kept], numbers, sides[kept], own)
+    estimate = estimate_fixed_gap(percentages[kept], numbers, sides[kept], own)
+    if not isinstance(estimate, Mean):
+        return estimate
+    return replace(estimate, value=min(100.0, max(-100.0, estimate.value)))  # rounding may exceed the bounds
 
 
 def _estimate_share(percentages: Floats, _sides: Labels, factors: Factors | None) -> Estimate:
