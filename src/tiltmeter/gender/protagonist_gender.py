@@ -4,7 +4,8 @@ In a language with a file `protagonist/xx.toml`, stories are told in the third p
 gender. Except names, they are regular expressions for whole words in lower case; `{name}` inserts an entry of `parts`.
 
     pronouns    pronouns and words that agree with the protagonist
-    nouns       nouns that have only one gender, such as "woman"
+    nouns       nouns for adults that have only one gender, such as "woman"; not words for relatives and children, who
+                are other persons in most stories
     names       frequent given names of one gender
     generic     nouns for a person of any gender, such as "person". Words agree with the gender of this noun, not of the
                 person, so in a story with such a noun `pronouns` do not count.
