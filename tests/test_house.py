@@ -69,6 +69,7 @@ SAME_SUBJECT = {
     "matrix": {"cluster", "cli"},
     "multiple_choice": {"forms", "benchmarks", "measures"},
     "word_association": {"forms", "benchmarks", "measures"},
+    "story": {"forms", "benchmarks", "measures"},
     "data": {"studio", "cli"},
     "review": {"making", "studio"},
     "writing": {"making", "studio"},

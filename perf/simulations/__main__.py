@@ -16,11 +16,11 @@ from perf.simulations.runner import run
 
 MODULES = (
     *("intervals", "choices", "chat_limits", "missing", "comparisons", "groups"),
-    *("verdicts", "looks", "crossed", "gates", "languages", "changes", "word_lists"),
+    *("verdicts", "looks", "crossed", "gates", "languages", "changes", "word_lists", "stories"),
 )
 
 # These need all dependencies of Tiltmeter.
-COMPLETE = ("crossed", "gates", "languages", "changes", "word_lists")
+COMPLETE = ("crossed", "gates", "languages", "changes", "word_lists", "stories")
 
 
 def modules() -> list[ModuleType]:

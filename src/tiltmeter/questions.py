@@ -138,9 +138,9 @@ class Option(NamedTuple):
 
 
 # The type of the answer options of a choice: words for a gap (`blank`), next sentences (`follows`), alternative
-# sentences (`pair`), speakers (`speaker`), answers to the question at the end of the context (`question`), or groups to
-# which each word of a list is assigned (`assign`).
-Task = Literal["blank", "follows", "pair", "speaker", "question", "assign"]
+# sentences (`pair`), speakers (`speaker`), answers to the question at the end of the context (`question`), groups to
+# which each word of a list is assigned (`assign`), or genders of the protagonist of a written story (`story`).
+Task = Literal["blank", "follows", "pair", "speaker", "question", "assign", "story"]
 
 
 class Choice(NamedTuple):

@@ -53,6 +53,10 @@ WORD = {"id": "w-1", "language": "en", "bias_type": "age", "test": "tempo", "wor
     "group": "young",
     "other_group": "old",
 }
+STORY = {"id": "s-1", "language": "en", "category": "trait", "concept": "tidiness", "side": "feminine"} | {
+    "topic": "keeping a desk tidy",
+    "setting": "near a lake",
+}
 OWN = {"id": "o-1", "language": "en", "stereotype": 17, "side": "masculine", "stereotype_name": "men are punctual"} | {
     "sub_stereotype": "early at work",
     "sentence": "I came before eight.",
@@ -101,6 +105,9 @@ LINES: list[tuple[str, str, list[object]]] = [
     ("duplicate-question", "question", [QUESTION, QUESTION | {"id": "r"}]),
     ("duplicate-word", "word", [WORD, WORD | {"id": "w-2"}]),
     ("same-groups", "other_group", [WORD | {"other_group": "Young "}]),
+    ("duplicate-topic", "topic", [STORY, STORY | {"id": "s-2"}]),
+    ("bad-side", "side", [STORY | {"side": "none"}]),
+    ("side-differs", "side", [STORY, STORY | {"id": "s-2", "side": "masculine", "setting": "by the sea"}]),
     # code, field, items; the last one has the finding
     ("bad-encoding", "context", [INTRA | {"context": "The gardener was \ud800 BLANK."}]),
     ("bad-json", "", ['{"id": "a",']),
@@ -306,6 +313,7 @@ def test_there_is_a_case_for_every_code() -> None:
         [OWN],
         [QUESTION],
         [WORD],
+        [STORY],
     ],
 )
 def test_nothing_is_found_in_good_items(items: list[object], tmp_path: Path) -> None:

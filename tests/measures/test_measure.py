@@ -25,6 +25,7 @@ from tiltmeter.measures import (
     multiple_choice,
     pairs,
     select_deciding_record,
+    story,
     winobias,
     winomt,
     word_association,
@@ -61,7 +62,7 @@ def record(measure: str, value: float, n: int = 100, ends: tuple[float, float] |
 
 def test_every_module_lists_its_measures_once() -> None:
     modules = (association, choices, geneval, gest, gest_mt, missing_gaps, multiple_choice, pairs, winomt)
-    modules += (word_association,)
+    modules += (word_association, story)
     listed = [measure.name for module in modules for measure in module.MEASURES]
     assert len(listed) == len(set(listed))
     assert set(listed) == set(list_measures())
@@ -70,7 +71,7 @@ def test_every_module_lists_its_measures_once() -> None:
 
 def test_deciding_measures_have_all_fields_of_a_verdict() -> None:
     decide = {name: measure for name, measure in list_measures().items() if measure.decides}
-    chosen = {"chosen stereotype", "masculine choice gap", "association d"}
+    chosen = {"chosen stereotype", "masculine choice gap", "association d", "feminine gap"}
     assert set(decide) == {"SS", "CPS", "S_JSD x 1e3", "g_s", "f_s", "BBQ bias", "acc gap", "delta_S"} | chosen
     for measure in decide.values():
         assert measure.margin is not None
@@ -92,6 +93,7 @@ def test_deciding_measures_have_all_fields_of_a_verdict() -> None:
         "acc gap": 5.0,
         "delta_S": 5.0,
         "association d": 0.1,
+        "feminine gap": 10.0,
     }
 
 
@@ -240,6 +242,7 @@ def test_factors_of_measures() -> None:
         "acc gap": {("gendered_words",)},
         "delta_S": {winomt.FACTORS},
         "association d": {word_association.FACTORS},
+        "feminine gap": {story.FACTORS},
     }
 
 

@@ -17,6 +17,7 @@ from tests.models.chat_served import ChatServer, MadeChat, chat_serving, first
 from tests.models.test_chat_providers import MessagesServer, messages_serving
 from tests.models.tiny import CAUSAL, MASKED, SEQ2SEQ, made
 from tests.models.tiny_tokenizers import byte_level
+from tests.runs import stories
 from tests.runs.made import association_scores, gest_scores, pair_scores, winobias_scores
 from tests.runs.word_lists import made_items, word_scores
 from tests.support.messages import raises_mentioning
@@ -44,9 +45,10 @@ ITEMS: dict[str, list[Any]] = {
     "winobias": [WINOBIAS],
     "winomt": [WinoMTItem("1", "en", "male", "cook", 1, "The cook sang.", "pro")],
     "word-association": made_items(tests=1, names=1),
+    "story": stories.made_items(2, 2),
 }
 # Benchmarks of chat models only.
-CHAT_ONLY = {"word-association"}
+CHAT_ONLY = {"word-association": "chat models only", "story": "must be written"}
 
 
 @pytest.mark.parametrize("name", sorted(get_forms()))
@@ -54,7 +56,7 @@ def test_forms(name: str) -> None:
     check_form(get_forms()[name], ITEMS[name])
 
 
-@pytest.mark.parametrize("name", sorted(get_benchmarks().keys() - CHAT_ONLY))
+@pytest.mark.parametrize("name", sorted(get_benchmarks().keys() - CHAT_ONLY.keys()))
 def test_benchmarks(name: str) -> None:
     byte = TokenizerText(byte_level(mask=True), SimpleNamespace(), "causal")
     texts = [masked_text(), causal_text(bos_token="<s>"), seq2seq_text(), byte]
@@ -64,11 +66,12 @@ def test_benchmarks(name: str) -> None:
 @pytest.mark.parametrize("name", sorted(CHAT_ONLY))
 def test_benchmarks_of_chat_models(name: str) -> None:
     benchmark = get_benchmarks()[name]
-    with raises_mentioning(UnsupportedPart, "chat models only"):
+    with raises_mentioning(UnsupportedPart, CHAT_ONLY[name]):
         benchmark.ask("all", ITEMS[name], causal_text(), protocol=next(iter(benchmark.protocols)))
     assert benchmark.choice is not None
     for item in ITEMS[name]:
-        assert {option.role for option in benchmark.choice(item).options} == {"stereotype", "anti-stereotype"}
+        roles = {option.role for option in benchmark.choice(item).options}
+        assert roles in ({"stereotype", "anti-stereotype"}, {"masculine", "feminine"})
 
 
 def choice_scores() -> pd.DataFrame:
@@ -98,6 +101,7 @@ SCORES = {
     "pairs": pair_scores,
     "winobias": winobias_scores,
     "winomt": lambda: test_winomt.table(test_winomt.made()),
+    "story": partial(stories.story_scores, concepts=24),
     "word_association": partial(word_scores, tests=6, share=0.6),
 }
 

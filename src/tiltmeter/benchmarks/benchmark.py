@@ -83,12 +83,14 @@ class MessageSet:
     - `parse(prompt, reply, language)` returns the option that a reply chooses for the item of the message.
     - `score(answered)` yields additional scores, as (item, role, score), from the messages with their answers.
     - `count_tokens(items)` returns the maximum length of a reply in tokens, unless the user sets another one.
+    - `protocol` names what the model does, if it does not choose between options.
     """
 
     build: Callable[[Sequence[Any], str, OptionOrderDesign, int], list[Prompt]]
     parse: Callable[[Prompt, str, str], ParsedReply]
     score: Callable[[Sequence[tuple[Prompt, ItemAnswer]]], Iterable[tuple[str, str, float]]]
     count_tokens: Callable[[Sequence[Any]], int]
+    protocol: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +103,8 @@ class Benchmark:
       It returns no parts if the data set itself is divided into parts, or if the benchmark has no parts.
     - `perturbations` maps names to changes of an item that should not change the results.
     - `choice(item)` returns the item as a choice between options; without it, chat models cannot be asked.
-    - `messages` replaces the messages about single items, if several items share a message.
+    - `messages` replaces the messages about single items, if several items share a message or the reply is a text.
+    - `continuations` are the texts that a base model continues instead; without them, base models are not asked.
     - `choice_measures` is the name of the module that measures the choices of chat models.
     - `item_by_item(items)` returns whether several calls of `ask`, each with some of the items, return the same trials
       as one call with all items. Several calls need less memory.
@@ -115,6 +118,7 @@ class Benchmark:
     perturbations: Mapping[str, Callable[[Any], Any]] = field(default_factory=dict)
     choice: Callable[[Any], Choice] | None = None
     messages: MessageSet | None = None
+    continuations: MessageSet | None = None
     choice_measures: str = "choices"
     item_by_item: Callable[[Sequence[Any]], bool] = _forbid_splitting
 

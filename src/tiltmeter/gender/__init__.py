@@ -11,6 +11,7 @@ SpeakerGender(gender='masculine', cue=('я', 'втомився'), rule='past ten
 """
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
@@ -18,9 +19,9 @@ from pkgutil import iter_modules
 from typing import Literal, overload
 
 from tiltmeter.errors import UsageError
-from tiltmeter.gender.clauses import Gender, Grammar, tokenize
+from tiltmeter.gender.clauses import Cue, Gender, Grammar, tokenize
 
-__all__ = ["LANGUAGES", "Gender", "SpeakerGender", "check_language", "find_speaker_gender"]
+__all__ = ["LANGUAGES", "Gender", "SpeakerGender", "check_language", "find_speaker_cues", "find_speaker_gender"]
 
 # The name of a language's module is an ISO 639 code of two or three letters; all other modules have longer names.
 LANGUAGES = tuple(sorted(module.name for module in iter_modules(__path__) if re.fullmatch("[a-z]{2,3}", module.name)))
@@ -45,10 +46,15 @@ def find_speaker_gender(text: str, language: str, *, explain: bool = False) -> G
     With `explain`, return a SpeakerGender, which also has the words and the rule. If a text marks both genders, the
     gender that is marked first counts.
     """
-    cue = min(_load_grammar(language).find_cues(tokenize(text)), key=lambda cue: cue.position, default=None)
+    cue = min(find_speaker_cues(text, language), key=lambda cue: cue.position, default=None)
     if explain:
         return SpeakerGender(cue.gender, cue.words, cue.rule) if cue else SpeakerGender(None)
     return cue.gender if cue else None
+
+
+def find_speaker_cues(text: str, language: str) -> Iterator[Cue]:
+    """Yield every cue (words that mark the speaker's gender) in `text`, in any order."""
+    yield from _load_grammar(language).find_cues(tokenize(text))
 
 
 def check_language(language: str) -> None:

@@ -45,7 +45,7 @@ class LocalChat:
         parts = (
             f"chat {_VERSION}",
             self.model.fingerprint("causal"),
-            self.chat_template.digest,
+            self._template_digest,
             compute_settings_digest(self.model.tokenizer),
             f"tokenizers {tokenizers.__version__}",
             f"ends {sorted(self.end_tokens)}",
@@ -57,7 +57,7 @@ class LocalChat:
     def describe(self) -> dict[str, Any]:
         """Return the model's entry in the manifest of a run."""
         entry = {**self.model.describe(), **self.variant.describe(), "kind": "chat"}
-        entry["template"] = self.chat_template.digest
+        entry["template"] = self._template_digest
         return (
             entry if self._takes_batches else {**entry, "batches": "one message each, because batches change numbers"}
         )
@@ -66,6 +66,10 @@ class LocalChat:
     def chat_template(self) -> ChatTemplate:
         """The chat template of the model."""
         return ChatTemplate(self.model.name, self.model.tokenizer, thinking=bool(self.variant.thinking))
+
+    @property
+    def _template_digest(self) -> str:
+        return self.chat_template.digest
 
     @cached_property
     def end_tokens(self) -> tuple[int, ...]:

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from tiltmeter.benchmarks import get_benchmark
-from tiltmeter.benchmarks.benchmark import UnsupportedPart
+from tiltmeter.benchmarks.benchmark import MessageSet, UnsupportedPart
 from tiltmeter.benchmarks.forced_choice.choice_scores import ItemAnswer, compute_item_scores
 from tiltmeter.benchmarks.forced_choice.option_orders import OptionOrderDesign
 from tiltmeter.benchmarks.forced_choice.prompts import Prompt, build_prompts
@@ -51,12 +51,16 @@ _MARGIN = 8
 
 @dataclass(frozen=True, slots=True)
 class _PortionPrompts:
-    """A portion (the items of one data set, part and language) with the messages about its items."""
+    """A portion (the items of one data set, part and language) with the messages about its items.
+
+    `messages` is None if there is a separate message about each item, which asks for a choice between options.
+    """
 
     portion: Portion
     protocol: str
     items: dict[str, Item]
     prompts: list[Prompt]
+    messages: MessageSet | None = None
 
     @property
     def location(self) -> str:
@@ -157,7 +161,7 @@ def _build_plan(
     run = ModelOutput()
     entries = [
         _skip_long_items(_skip_special_tokens(entry, model, run), model, run, sampling)
-        for entry in _build_prompts(run, model.name, portions, protocol, perturb, options, sampling)
+        for entry in _build_prompts(run, model, portions, protocol, perturb, options, sampling)
     ]
     questions = {prompt.question.digest: prompt.question for entry in entries for prompt in entry.prompts}
     fingerprint = model.chat_fingerprint(sampling)
@@ -355,7 +359,7 @@ def _resolve_protocol(protocol: str) -> str:
 
 def _build_prompts(
     run: ModelOutput,
-    model: str,
+    model: ChatModel,
     portions: Sequence[Portion],
     protocol: str,
     perturb: str | None,
@@ -366,15 +370,16 @@ def _build_prompts(
     for portion in portions:
         try:
             choices = _build_choices(portion, protocol)
+            messages = _select_messages(portion, model)
         except UnsupportedPart as refusal:
-            run.refused.append(RefusedPart(model, **portion.get_key_columns(), reason=str(refusal)))
+            run.refused.append(RefusedPart(model.name, **portion.get_key_columns(), reason=str(refusal)))
             continue
         prompts: list[Prompt] = []
         items: dict[str, Item] = {}
-        messages, design = get_benchmark(portion.form).messages, OptionOrderDesign(options.full)
+        design = OptionOrderDesign(options.full)
         for item, choice in choices:
             if (reason := _explain_unusable_choice(choice)) is not None:
-                run.skipped.append(UnscoredItem(model, **portion.get_key_columns(), item=item.id, reason=reason))
+                run.skipped.append(UnscoredItem(model.name, **portion.get_key_columns(), item=item.id, reason=reason))
                 continue
             items[item.id] = item
             if messages is None:
@@ -391,7 +396,21 @@ def _build_prompts(
                 f"{location} was asked with English instructions, because Tiltmeter has none in this language."
             )
         suffix = ", ".join(filter(None, suffixes))
-        yield _PortionPrompts(portion, f"{protocol}/{suffix}" if suffix else protocol, items, prompts)
+        name = (messages.protocol if messages is not None else "") or protocol
+        yield _PortionPrompts(portion, f"{name}/{suffix}" if suffix else name, items, prompts, messages)
+
+
+def _select_messages(portion: Portion, model: ChatModel) -> MessageSet | None:
+    """Return the messages that several items share, or that ask for a text; None for a message about each item."""
+    benchmark = get_benchmark(portion.form)
+    if not getattr(model, "continues_texts", False):
+        return benchmark.messages
+    if benchmark.continuations is None:
+        raise UnsupportedPart(
+            f"{model.name} continues texts, and items of the form {portion.form} need no written text; omit "
+            "`completion:` to measure it as a language model."
+        )
+    return benchmark.continuations
 
 
 def _skip_special_tokens(entry: _PortionPrompts, model: ChatModel, run: ModelOutput) -> _PortionPrompts:
@@ -464,7 +483,7 @@ def _build_tables(
     """Return two tables of a portion (data set, part, language): the answers and the scores."""
     rows: list[dict[str, Any]] = []
     by_item: dict[str, list[ItemAnswer]] = {}
-    messages = get_benchmark(entry.portion.form).messages
+    messages = entry.messages
     parse = _parse_choice if messages is None else messages.parse
     answered: list[tuple[Prompt, ItemAnswer]] = []
     for prompt in entry.prompts:
