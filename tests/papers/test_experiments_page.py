@@ -34,7 +34,9 @@ def read_statuses() -> dict[tuple[str, str], Counter[str]]:
     """Return the counts of the page of the reproduction by paper and table."""
     counts: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
     page = (DOCS / "reproduction.md").read_text(encoding="utf-8")
-    rows = re.findall(r"^\| (\w+) \| (.+?) \| [a-z ]+ \| [\d,]+ \| ([\d, |]+) \|$", page, re.MULTILINE)
+    # The last column counts numbers that are not printed.
+    counts_of_row = r"[\d,]+ \| ((?:[\d,]+ \| ){4}[\d,]+) \| [\w ]+"
+    rows = re.findall(rf"^\| (\w+) \| (.+?) \| [a-z ]+ \| {counts_of_row} \|$", page, re.MULTILINE)
     for paper, table, cells in rows:
         values = (int(cell.replace(",", "")) for cell in cells.split(" | "))
         counts[paper, table].update(dict(zip(STATUSES, values, strict=True)))
@@ -44,8 +46,6 @@ def read_statuses() -> dict[tuple[str, str], Counter[str]]:
 def list_needs(runs: set[PaperRun]) -> Iterator[str]:
     if heads := {run.model for run in runs if run.head}:
         yield f"next-sentence heads of {len(heads)} models (`--head-path` or `--articles`)"
-    if any(run.model == "THUMT/mGPT" for run in runs):
-        yield "`--tokenizer THUMT/mGPT=google/mt5-base`"
     if any(run.model in SYSTEMS.values() and not validate_system_name(run.model).is_local for run in runs):
         yield "paid translation services (`--yes`)"
     if any(run.on.startswith("gest-pairs") for run in runs):

@@ -57,8 +57,8 @@ Tokenizers = Annotated[
     typer.Option(
         "--tokenizer",
         metavar="NAME=FOLDER_OR_ID",
-        help="Use this tokenizer for the model NAME (a hub id), such as THUMT/mGPT=google/mt5-base; repeat the option "
-        "for more models.",
+        help="Use this tokenizer for the model NAME (a hub id), such as THUMT/mGPT=models/mt5; repeat the option for "
+        "more models. Without --model-path, THUMT/mGPT uses google/mt5-base.",
     ),
 ]
 

@@ -55,7 +55,8 @@ def _print_plan(plan: "RunPlan", numbers: "Sequence[PrintedNumber]") -> None:
 
     console = create_plain_console(soft_wrap=True, highlight=False)
     for entry in plan.matrix.models:
-        console.print(f"{entry.label}:")
+        tokenizer = entry.model.options.get("tokenizer")
+        console.print(f"{entry.label}{f' with the tokenizer {tokenizer}' if tokenizer else ''}:")
         for cell in entry.cells:
             protocol = f"{cell.protocol} with {cell.perturb}" if cell.perturb else cell.protocol
             console.print(f"  {cell.on}, {protocol}")

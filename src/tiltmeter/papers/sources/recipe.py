@@ -12,7 +12,11 @@ Numbers = Mapping[Key, float]
 
 
 class NotAvailable(Exception):  # noqa: N818 - a result, not an error
-    """A number cannot be recomputed here; the message gives the reason."""
+    """A number cannot be recomputed here; the message gives the reason. `file` is the released file that is missing."""
+
+    def __init__(self, reason: str, file: str = "") -> None:
+        super().__init__(reason)
+        self.file = file
 
 
 @dataclass(frozen=True, slots=True)

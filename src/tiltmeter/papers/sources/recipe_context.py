@@ -77,13 +77,13 @@ class RecipeContext:
         file = get_upstream_file(repository, path)
         if self._unreachable is not None and not is_local(file):
             # An earlier download failed without a network; each further attempt would take seconds.
-            raise NotAvailable(self._unreachable)
+            raise NotAvailable(self._unreachable, file.name)
         try:
             path_here = fetch_file(file)
         except UnavailableFileError as error:
             if isinstance(error.__cause__, UnreachableServerError):
                 self._unreachable = str(error)
-            raise NotAvailable(str(error)) from error
+            raise NotAvailable(str(error), file.name) from error
         self.files[file.name] = UsedFile(file.pin.is_hash, get_sha256(path_here))
         return path_here
 
