@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from tiltmeter.papers.figures.paper_figures import FIGURES
@@ -10,6 +10,7 @@ from tiltmeter.papers.printed_numbers import find_paper
 from tiltmeter.papers.reproduction import select_numbers
 from tiltmeter.papers.sources.gest_translations import SYSTEMS
 from tiltmeter.papers.sources.paper_run import PaperRun
+from tiltmeter.papers.sources.recipe import NumberSource
 from tiltmeter.papers.sources.source_lookup import find_source
 from tiltmeter.reports.formatting import format_count
 from tiltmeter.translators import validate_system_name
@@ -52,6 +53,10 @@ def list_needs(runs: set[PaperRun]) -> Iterator[str]:
         yield "`data/gender_variants.csv` of GEST"
 
 
+def is_rated(sources: Sequence[NumberSource]) -> bool:
+    return any(source.recipe and source.recipe.manual_step for source in sources)
+
+
 def build_row(paper: str, table: str) -> str:
     numbers = select_numbers(paper, table=table)
     sources = [find_source(number, from_models=True) for number in numbers]
@@ -62,7 +67,7 @@ def build_row(paper: str, table: str) -> str:
     if runs:
         models = len({run.model for run in runs})
         model_status = f"`--from-models`: {format_count(len(runs), 'run')} of {format_count(models, 'model')}"
-        if needs := list(list_needs(runs)):
+        if needs := [*list_needs(runs), *(["native speakers who rate samples"] if is_rated(sources) else [])]:
             model_status += f"; needs {', '.join(needs)}"
     else:
         model_status = OTHERS.get((paper, table)) or next(

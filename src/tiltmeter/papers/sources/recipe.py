@@ -24,13 +24,14 @@ class Recipe:
     """A way to recompute numbers: `compute(context, *arguments)` returns the numbers, or raises NotAvailable.
 
     `name` is the source: a file, or a model and its benchmark. `runs` are the runs of models whose results the recipe
-    reads. Equal recipes are computed once.
+    reads. `manual_step` says what people must do between the runs and the numbers. Equal recipes are computed once.
     """
 
     name: str
     compute: Callable[..., Numbers]
     arguments: tuple[Any, ...] = ()
     runs: tuple[PaperRun, ...] = ()
+    manual_step: str = ""
 
 
 def build_run_recipe(run: PaperRun, compute: Callable[..., Numbers], *arguments: Any) -> Recipe:
