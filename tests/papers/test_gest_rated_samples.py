@@ -3,9 +3,8 @@
 from pathlib import Path
 
 import pandas as pd
-import pytest
 
-from tests.support.messages import assert_mentions
+from tests.support.messages import assert_mentions, raises_mentioning
 from tiltmeter.making.rating.gender_sample import open_sample
 from tiltmeter.papers.reproduction import recompute_numbers, select_numbers
 from tiltmeter.papers.sources.gest_rated_samples import build_rated_samples
@@ -35,11 +34,10 @@ def rate_all(folder: Path, step: int) -> None:
 
 def test_samples_are_drawn_once_and_their_ratings_are_counted(tmp_path: Path) -> None:
     recipe = build_rated_samples(RUNS)
-    with pytest.raises(NotAvailable) as raised:
+    with raises_mentioning(NotAvailable, "120 translations", f"tiltmeter make rate {tmp_path / 'sk'}"):
         MadeContext(samples=tmp_path).compute_numbers(recipe)
-    assert_mentions(str(raised.value), "120 translations", "not rated", f"tiltmeter make rate {tmp_path / 'sk'}")
     rate_all(tmp_path / "sk", 1)
-    with pytest.raises(NotAvailable, match="60 translations"):
+    with raises_mentioning(NotAvailable, "60 translations"):
         MadeContext(samples=tmp_path).compute_numbers(recipe)
     rate_all(tmp_path / "cs", 3)
     numbers = MadeContext(samples=tmp_path).compute_numbers(recipe)
@@ -50,9 +48,7 @@ def test_samples_are_drawn_once_and_their_ratings_are_counted(tmp_path: Path) ->
 
 def test_the_table_needs_the_runs_of_all_systems() -> None:
     reproduction = recompute_numbers(select_numbers("gest2024", table="4"), RecipeContext(), from_models=True)
-    assert {outcome.note for outcome in reproduction.outcomes} == {
-        "There is no folder for the samples of translations to rate."
-    }
+    assert all("no folder" in outcome.note for outcome in reproduction.outcomes)
     context = RecipeContext(samples=Path("samples"))
     outcome = recompute_numbers(select_numbers("gest2024", table="4"), context, from_models=True).outcomes[0]
-    assert outcome.note.endswith("was not run.")
+    assert_mentions(outcome.note, "amazon on gest-mt:ru", "not run")

@@ -90,7 +90,7 @@ def format_cell_name(outcome: ReproducedNumber) -> str:
 
 def summarize_tables(reproduction: Reproduction) -> list[TableSummary]:
     """Return the counts by table and in total; interval ends and standard errors are on separate lines."""
-    lines = []
+    lines: list[TableSummary] = []
     for paper in reproduction.list_papers():
         for table, outcomes in reproduction.group_by_table(paper).items():
             lines += _summarize_outcomes(paper.key, table, outcomes)
