@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from tiltmeter.papers.figures.paper_figures import FIGURES
@@ -10,6 +10,7 @@ from tiltmeter.papers.printed_numbers import find_paper
 from tiltmeter.papers.reproduction import select_numbers
 from tiltmeter.papers.sources.gest_translations import SYSTEMS
 from tiltmeter.papers.sources.paper_run import PaperRun
+from tiltmeter.papers.sources.recipe import NumberSource
 from tiltmeter.papers.sources.source_lookup import find_source
 from tiltmeter.reports.formatting import format_count
 from tiltmeter.translators import validate_system_name
@@ -34,7 +35,9 @@ def read_statuses() -> dict[tuple[str, str], Counter[str]]:
     """Return the counts of the page of the reproduction by paper and table."""
     counts: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
     page = (DOCS / "reproduction.md").read_text(encoding="utf-8")
-    rows = re.findall(r"^\| (\w+) \| (.+?) \| [a-z ]+ \| [\d,]+ \| ([\d, |]+) \|$", page, re.MULTILINE)
+    # The last column counts numbers that are not printed.
+    counts_of_row = r"[\d,]+ \| ((?:[\d,]+ \| ){4}[\d,]+) \| [\w ]+"
+    rows = re.findall(rf"^\| (\w+) \| (.+?) \| [a-z ]+ \| {counts_of_row} \|$", page, re.MULTILINE)
     for paper, table, cells in rows:
         values = (int(cell.replace(",", "")) for cell in cells.split(" | "))
         counts[paper, table].update(dict(zip(STATUSES, values, strict=True)))
@@ -44,12 +47,14 @@ def read_statuses() -> dict[tuple[str, str], Counter[str]]:
 def list_needs(runs: set[PaperRun]) -> Iterator[str]:
     if heads := {run.model for run in runs if run.head}:
         yield f"next-sentence heads of {len(heads)} models (`--head-path` or `--articles`)"
-    if any(run.model == "THUMT/mGPT" for run in runs):
-        yield "`--tokenizer THUMT/mGPT=google/mt5-base`"
     if any(run.model in SYSTEMS.values() and not validate_system_name(run.model).is_local for run in runs):
         yield "paid translation services (`--yes`)"
     if any(run.on.startswith("gest-pairs") for run in runs):
         yield "`data/gender_variants.csv` of GEST"
+
+
+def is_rated(sources: Sequence[NumberSource]) -> bool:
+    return any(source.recipe and source.recipe.manual_step for source in sources)
 
 
 def build_row(paper: str, table: str) -> str:
@@ -62,7 +67,7 @@ def build_row(paper: str, table: str) -> str:
     if runs:
         models = len({run.model for run in runs})
         model_status = f"`--from-models`: {format_count(len(runs), 'run')} of {format_count(models, 'model')}"
-        if needs := list(list_needs(runs)):
+        if needs := [*list_needs(runs), *(["native speakers who rate samples"] if is_rated(sources) else [])]:
             model_status += f"; needs {', '.join(needs)}"
     else:
         model_status = OTHERS.get((paper, table)) or next(

@@ -16,8 +16,7 @@ ROW = ("steinborn2022", "--table", "2", "--model", "mBERT", "--language", "de", 
 
 
 def test_each_model_is_one_job_with_all_its_runs(tmp_path: Path) -> None:
-    choices = RunChoices(tokenizers={"THUMT/mGPT": "google/mt5-base"}, dtype="float32")
-    plan = plan_runs(select_numbers("oeztuerk2023", table="7"), choices, tmp_path)
+    plan = plan_runs(select_numbers("oeztuerk2023", table="7"), RunChoices(dtype="float32"), tmp_path)
     by_name = {entry.model.name: entry for entry in plan.matrix.models}
     assert by_name["THUMT/mGPT"].model.options == {"tokenizer": "google/mt5-base", "dtype": "float32"}
     assert len({entry.folder for entry in plan.matrix.models}) == len(plan.matrix.models)
@@ -25,6 +24,18 @@ def test_each_model_is_one_job_with_all_its_runs(tmp_path: Path) -> None:
     assert {run.head for run in plan.missing} == {True}
     assert all("--head-path" in reason for reason in plan.missing.values())
     assert not list(tmp_path.iterdir())
+
+
+def test_the_tokenizer_of_mgpt_is_known_unless_the_user_names_another_model_or_tokenizer(tmp_path: Path) -> None:
+    hub, folder = "THUMT/mGPT", "models/mgpt"
+    assert RunChoices().get_tokenizer(hub) == "google/mt5-base"
+    assert RunChoices().get_tokenizer("gpt2") == ""
+    assert RunChoices(model_paths={hub: folder}).get_tokenizer(hub) == ""
+    named = RunChoices(model_paths={hub: folder}, tokenizers={hub: "models/mt5"}, articles={"en": "a", "de": "b"})
+    plan = plan_runs(select_numbers("oeztuerk2023", table="7", model="mGPT-2 (NSP)"), named, tmp_path)
+    (entry,) = plan.matrix.models
+    assert entry.model.training is not None
+    assert entry.model.training["tokenizer"] == "models/mt5"
 
 
 def test_a_perturbed_run_has_its_own_folder(tmp_path: Path) -> None:

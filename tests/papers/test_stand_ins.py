@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.messages import assert_mentions
 from tests.training.made_articles import made, write_html
 from tiltmeter.cluster.matrix import run_matrix
 from tiltmeter.cluster.model_job import JobOutcome, run_job
@@ -61,7 +62,7 @@ def list_stand_ins(fixtures: Path) -> Iterator[tuple[str, str]]:
 def run_plan(numbers: Sequence[PrintedNumber], choices: RunChoices, out: Path) -> tuple[RunPlan, RecipeContext]:
     plan = plan_runs(numbers, choices, out)
     result = run_matrix(plan.matrix, InProcess()) if plan.matrix.models else None
-    return plan, RecipeContext(choices.model_paths, runs=plan.collect_runs(result))
+    return plan, RecipeContext(choices.model_paths, runs=plan.collect_runs(result), samples=out / "samples")
 
 
 @pytest.fixture(scope="module")
@@ -139,7 +140,7 @@ def test_gest(choices: RunChoices, tmp_path: Path) -> None:
     notes = {outcome.printed.table: outcome.note for outcome in outcomes if outcome.ours is None}
     # Table 4 needs raters. Tables 7 and 11 need a file of pairs that the mirror may lack.
     assert list_absent_tables(outcomes) - {"7", "11"} == {"4"}
-    assert "People must judge" in notes["4"]
+    assert_mentions(notes["4"], "not rated", "tiltmeter make rate", str(tmp_path / "out" / "samples"))
     for table in list_absent_tables(outcomes) & {"7", "11"}:
         assert "gender_variants.csv" in notes[table]
 

@@ -56,6 +56,7 @@ def _print_result(matrix: "RunMatrix", result: "MatrixResult", say: OnSummary, *
 def print_forecast(matrix: "RunMatrix") -> None:
     """Print a line for each model with the remaining work, and a summary; exit if a model cannot be opened."""
     from tiltmeter.cluster.dry_run import forecast_matrix
+    from tiltmeter.reports.formatting import format_count
     from tiltmeter.runs.time_estimates import format_duration
 
     console = create_plain_console(soft_wrap=True, highlight=False)
@@ -64,11 +65,10 @@ def print_forecast(matrix: "RunMatrix") -> None:
     questions = sum(one.questions or 0 for one in found)
     answered = sum(one.answered for one in found)
     uncounted = sum(one.questions is None and one.open_cells > 0 for one in found)
-    summary = (
-        f"{matrix.cell_count - open_cells} of {matrix.cell_count} cells are complete; {questions:,} questions remain"
-    )
+    summary = f"{matrix.cell_count - open_cells} of {matrix.cell_count} cells are complete"
+    summary += f"; {questions:,} questions remain" if questions or not uncounted else ""
     summary += f", {answered:,} of them already answered" if answered else ""
-    summary += f"; {uncounted} models could not be counted" if uncounted else ""
+    summary += f"; the questions of {format_count(uncounted, 'model')} are not counted yet" if uncounted else ""
     console.print(f"{summary}.")
     known = [(one.estimate.low, one.estimate.high) for one in found if one.estimate.low is not None]
     unknown = sum(one.estimate.low is None and one.open_cells > 0 for one in found)

@@ -57,8 +57,8 @@ Tokenizers = Annotated[
     typer.Option(
         "--tokenizer",
         metavar="NAME=FOLDER_OR_ID",
-        help="Use this tokenizer for the model NAME (a hub id), such as THUMT/mGPT=google/mt5-base; repeat the option "
-        "for more models.",
+        help="Use this tokenizer for the model NAME (a hub id), such as THUMT/mGPT=models/mt5; repeat the option for "
+        "more models. Without --model-path, THUMT/mGPT uses google/mt5-base.",
     ),
 ]
 
@@ -237,7 +237,7 @@ def reproduce(
         finished = run_models(numbers, choices, out, chosen, options, dry_run=dry_run, prefetch=prefetch)
         if finished is None:
             return
-        recipe_context.runs = finished
+        recipe_context.runs, recipe_context.samples = finished
     else:
         reject_given_options(context, _OF_RUNS, "for running models, with --from-models")
     reproduction = recompute_numbers(numbers, recipe_context, from_models=from_models)

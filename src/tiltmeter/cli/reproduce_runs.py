@@ -26,8 +26,10 @@ def run_models(
     *,
     dry_run: bool,
     prefetch: bool,
-) -> "dict[PaperRun, SavedRun] | None":
-    """Run the models that the numbers need, and return the runs; with `dry_run`, print the plan and return None.
+) -> "tuple[dict[PaperRun, SavedRun], Path] | None":
+    """Run the models that the numbers need; return the runs, and the folder of the samples that people rate.
+
+    With `dry_run`, print the plan and return None.
 
     With `prefetch`, download the models and data, and return None.
     `out` is the folder of the runs; None means a folder in the cache.
@@ -43,9 +45,11 @@ def run_models(
     if prefetch:
         prefetch_matrix(plan.matrix)
         return None
+    samples = plan.matrix.out / "samples"
     if not plan.matrix.models:
-        return plan.collect_runs()
-    return plan.collect_runs(run_jobs(plan.matrix, create_engine(plan.matrix, engine, **options), say=print_note))
+        return plan.collect_runs(), samples
+    result = run_jobs(plan.matrix, create_engine(plan.matrix, engine, **options), say=print_note)
+    return plan.collect_runs(result), samples
 
 
 def _print_plan(plan: "RunPlan", numbers: "Sequence[PrintedNumber]") -> None:
@@ -55,14 +59,20 @@ def _print_plan(plan: "RunPlan", numbers: "Sequence[PrintedNumber]") -> None:
 
     console = create_plain_console(soft_wrap=True, highlight=False)
     for entry in plan.matrix.models:
-        console.print(f"{entry.label}:")
+        tokenizer = entry.model.options.get("tokenizer")
+        console.print(f"{entry.label}{f' with the tokenizer {tokenizer}' if tokenizer else ''}:")
         for cell in entry.cells:
             protocol = f"{cell.protocol} with {cell.perturb}" if cell.perturb else cell.protocol
             console.print(f"  {cell.on}, {protocol}")
-    lacking = Counter(source.lacking for n in numbers if (source := find_source(n, from_models=True)).recipe is None)
+    sources = [find_source(number, from_models=True) for number in numbers]
+    lacking = Counter(source.lacking for source in sources if source.recipe is None)
+    manual_steps = Counter(source.recipe.manual_step for source in sources if source.recipe)
     for reason, count in Counter(plan.missing.values()).items():
         console.print(f"{format_count(count, 'run')} not possible: {reason}")
     for reason, count in lacking.items():
         console.print(f"{format_count(count, 'number')} not available from models: {reason}")
+    for step, count in manual_steps.items():
+        if step:
+            console.print(f"{format_count(count, 'number')} only after a step that people do: {step}")
     if plan.matrix.models:
         print_forecast(plan.matrix)

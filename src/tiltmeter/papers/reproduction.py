@@ -32,8 +32,9 @@ class ReproductionStatus(StrEnum):
 class ReproducedNumber:
     """A printed number, the recomputed number (`ours`) and the status of their comparison.
 
-    `source` is the name of the recipe. If the recomputed number is not available, `note` is the reason. If it
-    differs, `note` says how the run of the model differs from the experiment of the paper.
+    `source` is the name of the recipe. If the recomputed number is not available, `note` is the reason, and
+    `missing_file` is the released file that is missing. If it differs, `note` says how the run of the model differs
+    from the experiment of the paper.
     """
 
     printed: PrintedNumber
@@ -42,6 +43,7 @@ class ReproducedNumber:
     ours: float | None = None
     reason: Reason | None = None
     note: str = ""
+    missing_file: str = ""
 
 
 @dataclass(frozen=True)
@@ -149,7 +151,7 @@ def _reproduce_number(number: PrintedNumber, context: RecipeContext, from_models
     try:
         ours = _compute_value(source, context)
     except NotAvailable as reason:
-        return ReproducedNumber(number, ReproductionStatus.ABSENT, name, note=str(reason))
+        return ReproducedNumber(number, ReproductionStatus.ABSENT, name, note=str(reason), missing_file=reason.file)
     if not number.text:
         return ReproducedNumber(number, ReproductionStatus.UNPRINTED, name, ours)
     if matches_printed(number.text, ours, number.digits):

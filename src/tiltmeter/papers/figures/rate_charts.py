@@ -36,13 +36,15 @@ def draw_rates(rows: Sequence[RateRow]) -> list[Panel]:
     ends = [end for row in rows for rate in row.rates.values() for end in (rate.value, rate.low, rate.high) if end]
     is_share = rows[0].table == "8"
     scale = alt.Scale(domain=[0, 1]) if is_share else alt.Scale(type="log", domain=[min(ends), max(ends)], nice=False)
-    return [
-        Panel(system, _draw_system(group, scale, is_share=is_share))
-        for system, group in group_by(rows, lambda r: r.system).items()
-    ]
+    systems = group_by(rows, lambda r: r.system)
+    # All panels share one legend. The panel with the most rows has them in the order of the paper.
+    by_length = sorted(systems.values(), key=len, reverse=True)
+    names = list(dict.fromkeys(row.name for group in by_length for row in group))
+    colour = alt.Color("row:N", sort=names, scale=_build_series_scale(names), legend=alt.Legend(title=None))
+    return [Panel(system, _draw_system(group, scale, colour, is_share=is_share)) for system, group in systems.items()]
 
 
-def _draw_system(rows: Sequence[RateRow], scale: alt.Scale, *, is_share: bool) -> Chart:
+def _draw_system(rows: Sequence[RateRow], scale: alt.Scale, colour: alt.Color, *, is_share: bool) -> Chart:
     frame = pd.DataFrame(
         [
             {
@@ -58,8 +60,6 @@ def _draw_system(rows: Sequence[RateRow], scale: alt.Scale, *, is_share: bool) -
             for number, rate in row.rates.items()
         ]
     )
-    names = list(dict.fromkeys(frame["row"]))
-    colour = alt.Color("row:N", sort=names, scale=_build_series_scale(names), legend=alt.Legend(title=None))
     base = alt.Chart(frame).encode(
         y=alt.Y("stereotype:N", sort=_NUMBERS, title=None),
         yOffset=alt.YOffset("series:N", sort=list(dict.fromkeys(frame["series"]))),
@@ -104,6 +104,7 @@ def draw_translation_rates(rows: Sequence[RateRow]) -> list[Panel]:
         [
             {
                 "system": row.system,
+                "point": f"{row.system}, {row.language}",
                 "language": row.language if row.source == SOURCES[0] else "",
                 "source": row.source,
                 "f_m": (row.average(MALE) + row.average(FEMALE)) / 2,
@@ -127,6 +128,7 @@ def draw_sizes(rows: Sequence[RateRow], sizes: Mapping[str, tuple[str, float]] |
         [
             {
                 "family": sizes[system][0],
+                "point": system,
                 "parameters": sizes[system][1] * 1e6,
                 "g_s": fmean(row.stereotype_rate for row in group),
                 "source": source,
@@ -162,7 +164,7 @@ def draw_heat_map(rows: Sequence[RateRow]) -> list[Panel]:
 
 def draw_validity(points: Sequence[tuple[str, str, float, float]]) -> list[Panel]:
     """Return a panel with g_s on WinoBias against g_s on GEST; a point is (model, source, GEST, WinoBias)."""
-    frame = pd.DataFrame(points, columns=["model", "source", "gest", "winobias"])
+    frame = pd.DataFrame(points, columns=["point", "source", "gest", "winobias"])
     frame["name"] = [model if source == SOURCES[0] else "" for model, source, *_ in points]
     frame["group"] = "masked models"
     x = alt.X("gest:Q", title="g_s on GEST, mean over templates →")
@@ -173,7 +175,7 @@ def draw_validity(points: Sequence[tuple[str, str, float, float]]) -> list[Panel
 def _draw_points(
     frame: pd.DataFrame, x: alt.X, y: alt.Y, colour: str, name: str, *, height: int, is_log: bool = False
 ) -> Chart:
-    """Return a chart of points: printed ones hollow and named, recomputed ones filled."""
+    """Return a chart of points: printed ones hollow and named, recomputed ones filled, a line between the two."""
     across, up = get_field(x), get_field(y)
     scales = scale_axis(list(frame[across]), WIDTH, is_log=is_log), scale_axis(list(frame[up]), height)
     x, y = x.scale(scales[0].build_scale()), y.scale(scales[1].build_scale())
@@ -182,6 +184,7 @@ def _draw_points(
     hue = alt.Color(f"{colour}:N", sort=names, scale=_build_series_scale(names), legend=legend)
     base = alt.Chart(frame).encode(x=x, y=y, color=hue)
     layers = alt.layer(
+        base.mark_line(strokeWidth=1, opacity=0.6).encode(detail="point:N"),
         base.transform_filter("datum.source == 'printed'").mark_point(filled=False, size=90, strokeWidth=1.5),
         base.transform_filter("datum.source != 'printed'").mark_point(filled=True, size=35, opacity=1),
         *draw_names(frame, x, y, scales, name),

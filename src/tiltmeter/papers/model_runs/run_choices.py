@@ -7,6 +7,9 @@ from typing import Any
 from tiltmeter.papers.sources.paper_run import PaperRun
 from tiltmeter.translators import validate_system_name
 
+# Models of the papers whose repositories do not say which tokenizer they use, with this tokenizer.
+_TOKENIZERS = {"THUMT/mGPT": "google/mt5-base"}
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunChoices:
@@ -40,13 +43,18 @@ class RunChoices:
         head = self.head_paths.get(run.model, trained)
         return f"{path}+{head}" if run.model in self.model_paths else head
 
+    def get_tokenizer(self, model: str) -> str:
+        """Return the tokenizer of a model, if it is not the one in the model's own folder; else an empty string."""
+        default = "" if model in self.model_paths else _TOKENIZERS.get(model, "")
+        return self.tokenizers.get(model, default)
+
     def build_options(self, run: PaperRun) -> dict[str, Any]:
         """Return the options of `tiltmeter run` for the model of a run, as a plan file contains them."""
         options: dict[str, Any] = {}
         if run.is_translator and not validate_system_name(self.get_model_name(run)).is_local:
             return options
-        if run.model in self.tokenizers and not run.head:
-            options["tokenizer"] = self.tokenizers[run.model]
+        if not run.head and (tokenizer := self.get_tokenizer(run.model)):
+            options["tokenizer"] = tokenizer
         if self.device != "auto":
             options["device"] = self.device
         if self.devices and not run.is_translator:

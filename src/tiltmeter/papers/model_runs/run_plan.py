@@ -99,7 +99,8 @@ def _plan_training(run: PaperRun, choices: RunChoices, out: Path) -> dict[str, A
         "pairs": str(out.resolve() / "pairs" / "-".join(languages)),
         "out": str(out.resolve() / "heads" / build_safe_name(run.model)),
     }
-    return training | ({"tokenizer": choices.tokenizers[run.model]} if run.model in choices.tokenizers else {})
+    tokenizer = choices.get_tokenizer(run.model)
+    return training | ({"tokenizer": tokenizer} if tokenizer else {})
 
 
 def _build_model(run: PaperRun, choices: RunChoices, out: Path) -> PlannedModel:

@@ -21,7 +21,14 @@ def to_json(reproduction: Reproduction) -> str:
             for paper in reproduction.list_papers()
         },
         "summary": [
-            {"paper": line.paper, "table": line.table, "kind": line.kind, **line.counts}
+            {
+                "paper": line.paper,
+                "table": line.table,
+                "kind": line.kind,
+                "printed": line.number_count,
+                "not printed": line.unprinted_count,
+                **line.counts,
+            }
             for line in summarize_tables(reproduction)
         ],
         "numbers": [
@@ -36,6 +43,7 @@ def to_json(reproduction: Reproduction) -> str:
                 "source": outcome.source,
                 "reason": outcome.reason.id if outcome.reason else None,
                 "note": outcome.note or None,
+                "missing_file": outcome.missing_file or None,
             }
             for outcome in reproduction.outcomes
         ],

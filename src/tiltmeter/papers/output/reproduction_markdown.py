@@ -73,8 +73,8 @@ def _format_summary(reproduction: Reproduction) -> Iterator[str]:
     )
     yield f"| --- | --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |{' ---: |' if has_unprinted else ''}"
     for line in summary:
-        shown = [*line.counts.values()][: None if has_unprinted else -1]
-        counts = " | ".join(f"{number:,}" for number in shown)
+        shown = [f"{count:,}" for status, count in line.counts.items() if status is not ReproductionStatus.UNPRINTED]
+        counts = " | ".join([*shown, *([line.unprinted] if has_unprinted else [])])
         yield f"| {line.paper} | {line.table} | {line.kind} | {line.number_count:,} | {counts} |"
 
 
@@ -120,11 +120,15 @@ def _format_text_numbers(reproduction: Reproduction) -> Iterator[str]:
         number = outcome.printed
         if number.table == TEXT:
             place, *rest = number.build_row_head()
-            result = (
-                outcome.note if outcome.status is ReproductionStatus.ABSENT else f"{outcome.status}; {outcome.source}"
-            )
-            cells = (number.paper.key, place, ", ".join(rest), number.text, format_recomputed(outcome), result)
+            recomputed = format_recomputed(outcome)
+            cells = (number.paper.key, place, ", ".join(rest), number.text, recomputed, _format_result(outcome))
             yield f"| {' | '.join(cells)} |"
+
+
+def _format_result(outcome: ReproducedNumber) -> str:
+    if outcome.status is not ReproductionStatus.ABSENT:
+        return f"{outcome.status}; {outcome.source}"
+    return f"No file here: {outcome.missing_file}" if outcome.missing_file else outcome.note
 
 
 def _format_left_out(reproduction: Reproduction) -> Iterator[str]:

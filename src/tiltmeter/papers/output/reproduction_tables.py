@@ -14,17 +14,28 @@ _NAMES_OF_OTHERS = ("interval ends", "standard errors")
 
 @dataclass(frozen=True, slots=True)
 class TableSummary:
-    """A line of the summary: one table, or all tables together, with the number of outcomes for each status."""
+    """A line of the summary: one table, or all tables together, with the number of outcomes for each status.
+
+    `counts` has the printed numbers and, as "recomputed only", the recomputed numbers that the paper does not print.
+    `unprinted_count` is the number of all numbers that the paper does not print.
+    """
 
     paper: str
     table: str
     kind: str
     counts: dict[ReproductionStatus, int]
+    unprinted_count: int
 
     @property
     def number_count(self) -> int:
         """The number of printed numbers, over all statuses."""
-        return sum(self.counts.values())
+        return sum(self.counts.values()) - self.counts[ReproductionStatus.UNPRINTED]
+
+    @property
+    def unprinted(self) -> str:
+        """How many of the numbers that are not printed were recomputed, as text."""
+        recomputed = self.counts[ReproductionStatus.UNPRINTED]
+        return f"{recomputed:,} of {self.unprinted_count:,}" if self.unprinted_count else "0"
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,28 +90,34 @@ def format_cell_name(outcome: ReproducedNumber) -> str:
 
 def summarize_tables(reproduction: Reproduction) -> list[TableSummary]:
     """Return the counts by table and in total; interval ends and standard errors are on separate lines."""
-    lines = []
+    lines: list[TableSummary] = []
     for paper in reproduction.list_papers():
         for table, outcomes in reproduction.group_by_table(paper).items():
-            lines += [TableSummary(paper.key, table, kind, counts) for kind, counts in _count_values_and_ends(outcomes)]
+            lines += _summarize_outcomes(paper.key, table, outcomes)
     if len(lines) > 1:
-        lines += [
-            TableSummary("all", "", kind, counts) for kind, counts in _count_values_and_ends(reproduction.outcomes)
-        ]
+        lines += _summarize_outcomes("all", "", reproduction.outcomes)
     return lines
 
 
 def has_unprinted_numbers(summary: Iterable[TableSummary]) -> bool:
     """Return whether a table has numbers that the paper shows only in a figure."""
-    return any(line.counts[ReproductionStatus.UNPRINTED] for line in summary)
+    return any(line.unprinted_count for line in summary)
 
 
-def _count_values_and_ends(outcomes: Sequence[ReproducedNumber]) -> Iterator[tuple[str, dict[ReproductionStatus, int]]]:
+def _summarize_outcomes(paper: str, table: str, outcomes: Sequence[ReproducedNumber]) -> Iterator[TableSummary]:
+    """Yield a line for the values, and one for the interval ends and standard errors, if there are any."""
     values = [outcome for outcome in outcomes if outcome.printed.kind == VALUE]
     others = [outcome for outcome in outcomes if outcome.printed.kind != VALUE]
     if values:
-        yield "numbers", count_statuses(values)
+        yield _build_summary(paper, table, "numbers", values)
     if others:
         errors = {outcome.printed.kind == "standard error" for outcome in others}
         kind = "interval ends and standard errors" if len(errors) > 1 else _NAMES_OF_OTHERS[True in errors]
-        yield kind, count_statuses(others)
+        yield _build_summary(paper, table, kind, others)
+
+
+def _build_summary(paper: str, table: str, kind: str, outcomes: Sequence[ReproducedNumber]) -> TableSummary:
+    printed = [outcome for outcome in outcomes if outcome.printed.text]
+    recomputed = count_statuses(outcomes)[ReproductionStatus.UNPRINTED]
+    counts = count_statuses(printed) | {ReproductionStatus.UNPRINTED: recomputed}
+    return TableSummary(paper, table, kind, counts, len(outcomes) - len(printed))

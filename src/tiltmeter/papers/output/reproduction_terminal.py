@@ -161,11 +161,12 @@ def _build_summary(reproduction: Reproduction, console: Console) -> Table:
     for name in ("paper", "table", "kind"):
         table.add_column(name, no_wrap=name != "kind")
     summary = summarize_tables(reproduction)
-    shown = [*_COUNTED] + ([ReproductionStatus.UNPRINTED] if has_unprinted_numbers(summary) else [])
-    for name in ("all", *(_COUNTED.get(status, status) for status in shown)):
+    has_unprinted = has_unprinted_numbers(summary)
+    for name in ("printed", *_COUNTED.values(), *([ReproductionStatus.UNPRINTED] if has_unprinted else [])):
         table.add_column(name, justify="right")
     for line in summary:
-        numbers = [(status, line.counts[status]) for status in shown]
+        numbers = [(status, line.counts[status]) for status in _COUNTED]
         counts = [Text(str(number), style=_COLOURS[status] if number else "dim") for status, number in numbers]
+        counts += [Text(line.unprinted, style="" if line.unprinted_count else "dim")] if has_unprinted else []
         table.add_row(line.paper, line.table, line.kind, str(line.number_count), *counts)
     return table

@@ -11,17 +11,12 @@ from tiltmeter.datasets.dataset_loader import load
 from tiltmeter.forms.gest import GestItem, has_family_words
 from tiltmeter.measures.stereotype_sides import MALE
 from tiltmeter.papers.printed_numbers import CellKey, find_paper, read_printed_numbers
-from tiltmeter.papers.sources import gest_judgements, gest_scores, gest_translations
+from tiltmeter.papers.sources import gest_judgements, gest_rated_samples, gest_scores, gest_translations
 from tiltmeter.papers.sources.recipe import Numbers, NumberSource, Recipe
 from tiltmeter.papers.sources.recipe_context import RecipeContext
 
 # Each row of Table 3 contains the means over the rows of one of these tables.
 GROUPS = {"MT systems": "8", "English MLMs": "9", "English GLMs": "10", "Slavic MLMs": "11"}
-_NO_JUDGES = (
-    "People must judge new translations: for each language, draw 20 sentences of each outcome with `tiltmeter gender "
-    "sample FILE --language sk --out sample-sk`, rate them with `tiltmeter make rate sample-sk --by NAME`, and print "
-    "the matrix of all languages with `tiltmeter gender evaluate sample-*`."
-)
 _SENTENCES = "data/gest.csv"
 
 
@@ -30,9 +25,11 @@ def find_source(table: str, cell: CellKey, kind: str, *, from_models: bool) -> N
     if table == "1":
         return NumberSource(("sentences", cell["stereotype"]), SENTENCE_COUNTS)
     if table == "4" and from_models:
-        return NumberSource((), lacking=_NO_JUDGES)
+        runs = [run for recipe in _list_row_recipes("8", from_models) for run in recipe.runs]
+        return NumberSource((cell["system"], cell["quantity"]), gest_rated_samples.build_rated_samples(runs))
     if table == "4":
-        return NumberSource((), lacking="The judgements of translations by native speakers were not released.")
+        reason = "The judgements of translations by native speakers were not released; --from-models draws new samples."
+        return NumberSource((), lacking=reason)
     if table == "5":
         return NumberSource((cell["system"], cell["quantity"]), gest_judgements.JUDGED_PAIRS)
     if table == "3":

@@ -20,7 +20,7 @@ from tiltmeter.papers.sources.recipe_context import RecipeContext
 from tiltmeter.runs.prediction_files import read_predictions
 
 REPOSITORY = "slds-lmu/stereotypes-multi"
-# The method with next-sentence heads that the authors fine-tuned. They released the predictions, but not the heads.
+# The method with next-sentence heads that the authors fine-tuned. Their repository links the heads, but not pinned.
 FINE_TUNED = "ModelNSP"
 UNRELEASED = "unreleased"
 

@@ -12,7 +12,11 @@ Numbers = Mapping[Key, float]
 
 
 class NotAvailable(Exception):  # noqa: N818 - a result, not an error
-    """A number cannot be recomputed here; the message gives the reason."""
+    """A number cannot be recomputed here; the message gives the reason. `file` is the released file that is missing."""
+
+    def __init__(self, reason: str, file: str = "") -> None:
+        super().__init__(reason)
+        self.file = file
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,13 +24,14 @@ class Recipe:
     """A way to recompute numbers: `compute(context, *arguments)` returns the numbers, or raises NotAvailable.
 
     `name` is the source: a file, or a model and its benchmark. `runs` are the runs of models whose results the recipe
-    reads. Equal recipes are computed once.
+    reads. `manual_step` says what people must do between the runs and the numbers. Equal recipes are computed once.
     """
 
     name: str
     compute: Callable[..., Numbers]
     arguments: tuple[Any, ...] = ()
     runs: tuple[PaperRun, ...] = ()
+    manual_step: str = ""
 
 
 def build_run_recipe(run: PaperRun, compute: Callable[..., Numbers], *arguments: Any) -> Recipe:

@@ -13,6 +13,8 @@ from tiltmeter.papers.sources.paper_run import PaperRun, SavedRun
 from tiltmeter.papers.sources.recipe import NotAvailable, Numbers, Recipe
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from tiltmeter.measures.records import Record
     from tiltmeter.runs.manifest import Manifest
     from tiltmeter.runs.result import Result
@@ -31,7 +33,7 @@ class RecipeContext:
     """The state that the recipes of one reproduction share.
 
     `model_paths` maps hub ids of models to local folders of these models. `runs` has the folder of each run of a model,
-    or the reason why there is no such run.
+    or the reason why there is no such run. `samples` is the folder of the samples of translations that people rate.
     """
 
     def __init__(
@@ -39,9 +41,11 @@ class RecipeContext:
         model_paths: Mapping[str, str] | None = None,
         *,
         runs: Mapping[PaperRun, SavedRun] | None = None,
+        samples: Path | None = None,
     ) -> None:
         self.model_paths = dict(model_paths or {})
         self.runs = dict(runs or {})
+        self.samples = samples
         self.files: dict[str, UsedFile] = {}
         self._numbers: dict[Recipe, Numbers | NotAvailable] = {}
         self._results: dict[tuple[object, ...], Any] = {}
@@ -77,13 +81,13 @@ class RecipeContext:
         file = get_upstream_file(repository, path)
         if self._unreachable is not None and not is_local(file):
             # An earlier download failed without a network; each further attempt would take seconds.
-            raise NotAvailable(self._unreachable)
+            raise NotAvailable(self._unreachable, file.name)
         try:
             path_here = fetch_file(file)
         except UnavailableFileError as error:
             if isinstance(error.__cause__, UnreachableServerError):
                 self._unreachable = str(error)
-            raise NotAvailable(str(error)) from error
+            raise NotAvailable(str(error), file.name) from error
         self.files[file.name] = UsedFile(file.pin.is_hash, get_sha256(path_here))
         return path_here
 
@@ -97,6 +101,10 @@ class RecipeContext:
         if skipped := result.manifest.skipped:
             raise NotAvailable(f"{run.name} has no score for {len(skipped)} items: {skipped[0].reason}.")
         return result.records
+
+    def load_scores(self, run: PaperRun) -> "pd.DataFrame":
+        """Return the scores of a run; raise NotAvailable if there is no such run."""
+        return self._load_run(run).scores
 
     def load_manifest(self, run: PaperRun) -> "Manifest":
         """Return the manifest of a run; raise NotAvailable if there is no such run."""
