@@ -238,8 +238,8 @@ class _Group:
             yield build_record(stories, stories.part, self.view, self.name, measured, estimate.value, n)
             return
         if stories.missing.any():
-            worst = [estimator(values, stories.sides, stories.factors) for values in cases[1:]]
-            estimate = PartialEstimate(estimate, *worst, float(stories.missing.mean()))
+            lowest, highest = (estimator(values, stories.sides, stories.factors) for values in cases[1:])
+            estimate = PartialEstimate(estimate, lowest, highest, float(stories.missing.mean()))
         yield build_estimate_record(
             stories, stories.part, self.view, self.name, measured, estimate, n, self.margin if measured is GAP else None
         )

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tiltmeter.measures.verdict import VerdictKind
+from tiltmeter.measures.verdict import VerdictDirection, VerdictKind
 from tiltmeter.reports.benchmark_sections import BenchmarkSection
 from tiltmeter.reports.formatting import join_words
 from tiltmeter.reports.summary_rows import SummaryRow
@@ -68,12 +68,12 @@ def _count_verdicts(rows: Sequence[AnswerRow]) -> tuple[str, str]:
         return "No result says whether there is a bias", ""
     verdicts = [row.line.verdict.verdict for row in rows]
     sides = Counter(verdict.side for verdict in verdicts if verdict.kind == "significant")
-    kinds = Counter(verdict.kind for verdict in verdicts if verdict.kind != "significant")
+    kinds = Counter(verdict.kind for verdict in verdicts)
     others = [f"{kinds[kind]} {phrases[kinds[kind] > 1]}" for kind, phrases in _PHRASES.items() if kinds[kind]]
     return _describe_sides(sides, len(rows)), f"{join_words(others)}." if others else ""
 
 
-def _describe_sides(sides: Counter[str], total: int) -> str:
+def _describe_sides(sides: Counter[VerdictDirection], total: int) -> str:
     significant = sides.total()
     if not significant:
         return f"None of the {total} results shows a significant bias"
