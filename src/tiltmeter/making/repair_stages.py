@@ -19,7 +19,8 @@ def count_after_steps(
 ) -> list[tuple[str, Counts]]:
     """Return the name of each repair step, and the number of items with open problems after it.
 
-    `kept` are the open findings of repair steps that did not run. The keys of the counts are part, reason and subject. Items that were not repaired count with their stored texts.
+    `kept` are the open findings of repair steps that did not run. The keys of the counts are part, reason and subject.
+    Items that were not repaired count with their stored texts.
     """
     entries = {entry.id: entry for entry in project.store.list_items() if entry.stage != "source"}
     sources = {entry.id: parse_item(entry.source) for entry in entries.values()}
