@@ -12,6 +12,7 @@ from tiltmeter.errors import DataError, UsageError
 from tiltmeter.forms.association import AssociationItem
 from tiltmeter.making.open_problems import assemble_items
 from tiltmeter.making.publication import OpenItemsError, publish_project
+from tiltmeter.making.quality.text_language import find_other_language
 from tiltmeter.making.review.review import Review
 from tiltmeter.making.writing.stereotype_table import read_stereotype_table
 from tiltmeter.making.writing.template_items import TemplateOptions, create_template_project
@@ -123,3 +124,16 @@ def test_the_command(run: Run, tmp_path: Path, table: Path) -> None:
     assert_mentions(run(*new, "stereoset:en", "--votes", "2", code=2), "--from-table")
     assert_mentions(run(*new, code=2), "SOURCE is missing")
     assert_mentions(run(*new, "stereoset:en", "--from-table", str(table), code=2), "cannot be combined")
+
+
+def test_the_language_of_the_attributes_is_compared_with_the_language() -> None:
+    words = ("freundlich", "fleißig", "schüchtern", "ungeduldig", "überheblich", "gemütlich", "sportlich")
+    attributes = [word + ending for word in words for ending in ("", "e", "en")]
+    assert [find_other_language(attributes, code) for code in ("de", "de-AT", "es", "mi", "xx")] == [
+        "",
+        "",
+        "de",
+        "",
+        "",
+    ]
+    assert find_other_language(attributes[:10], "es") == "", "the language of few words is uncertain"

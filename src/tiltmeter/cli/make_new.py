@@ -181,6 +181,9 @@ def _create_from_table(
     bias_type: str | None,
     limit: int | None,
 ) -> None:
+    from tiltmeter.language_codes import find_language_name
+    from tiltmeter.making.quality.text_language import find_other_language
+    from tiltmeter.making.writing.stereotype_table import read_stereotype_table
     from tiltmeter.making.writing.template_items import TemplateOptions, create_template_project
 
     given = {"votes": votes, "bias_type": bias_type}
@@ -188,4 +191,10 @@ def _create_from_table(
     options = TemplateOptions(templates, unrelated, limit=limit, **chosen)  # type: ignore[arg-type]
     with create_template_project(out, table, language=language, options=options) as project:
         typer.echo(f"{len(project.store.list_items()):,} candidate items from {table}; project created in {out}")
+    attributes = dict.fromkeys(row.attribute for row in read_stereotype_table(table))
+    if other := find_other_language(attributes, language):
+        print_note(
+            f"Note: the attributes are probably {find_language_name(other) or other}, but the templates are "
+            f"{find_language_name(language) or language}; check --language."
+        )
     print_note(f"Each item needs a person: edit it with `tiltmeter make review {out}` or in the studio.")

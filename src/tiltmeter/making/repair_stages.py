@@ -14,17 +14,21 @@ from tiltmeter.making.repair import StepResult
 Counts = dict[tuple[str, str, str], int]
 
 
-def count_after_steps(project: Project, steps: Sequence[StepResult]) -> list[tuple[str, Counts]]:
+def count_after_steps(
+    project: Project, steps: Sequence[StepResult], kept: Sequence[RepairFinding] = ()
+) -> list[tuple[str, Counts]]:
     """Return the name of each repair step, and the number of items with open problems after it.
 
-    The keys of the counts are part, reason and subject. Items that were not repaired count with their stored texts.
+    `kept` are the open findings of repair steps that did not run. The keys of the counts are part, reason and subject.
+    Items that were not repaired count with their stored texts.
     """
     entries = {entry.id: entry for entry in project.store.list_items() if entry.stage != "source"}
     sources = {entry.id: parse_item(entry.source) for entry in entries.values()}
     texts = dict(project.store.list_texts("text"))
     repaired = {draft.item for step in steps[:1] for draft in step.drafts}
-    # The earlier findings of the step `repair` about these items are replaced.
-    findings = [
+    # The earlier findings of the step `repair` about these items are replaced, except `kept`.
+    findings = [finding for finding in kept if finding.item in repaired]
+    findings += [
         stored.finding
         for stored in project.store.list_findings(None, ("proposed", "open"))
         if stored.closed_by is None

@@ -8,14 +8,16 @@ from dataclasses import astuple, dataclass, field, replace
 from tiltmeter.errors import UsageError
 from tiltmeter.making.draft import FindingKind, RepairFinding, count_findings, group_by_item
 from tiltmeter.making.item_makers import GENDERED_PAIRS
+from tiltmeter.making.name_lists import RULE as NAMES_RULE
 from tiltmeter.making.name_lists import find_name_errors
 from tiltmeter.making.open_problems import assemble_items
 from tiltmeter.making.project import Project, reject_written_project
 from tiltmeter.making.project_lock import lock_project
 from tiltmeter.making.project_store import ProjectItem
 from tiltmeter.making.quality.untranslated_items import UntranslatedCounts, store_untranslated_findings
-from tiltmeter.making.repair import STEPS, repair_drafts
+from tiltmeter.making.repair import STEPS, get_step_of_rule, repair_drafts
 from tiltmeter.making.repair.rule_precision import RulePrecision, read_project_precision
+from tiltmeter.making.repair.sure_changes import update_proposals
 from tiltmeter.making.repair_stages import Counts, count_after_steps, encode_stages
 from tiltmeter.making.step_completion import complete_step
 from tiltmeter.translators.word_alignment import Eflomal
@@ -45,7 +47,10 @@ class RepairSummary:
 def repair_project(
     project: Project, *, steps: Sequence[str] = tuple(STEPS), aligner: Eflomal | None = None
 ) -> RepairSummary:
-    """Repair all translated items without a review decision; gendered pairs are filtered instead of repaired."""
+    """Repair all translated items without a review decision; gendered pairs are filtered instead of repaired.
+
+    The findings of earlier runs are replaced, except open findings of steps that are not in `steps`.
+    """
     reject_written_project(project)
     with lock_project(project.folder):
         return _run_step(project, steps, aligner)
@@ -83,11 +88,14 @@ def _repair_items(
 ) -> RepairSummary:
     drafts = [draft for draft in project.build_drafts(entries) if draft.source.keys() <= draft.texts.keys()]
     repaired = repair_drafts(drafts, steps=steps, aligner=aligner, precision=_read_precision(project))
-    stages = count_after_steps(project, repaired.steps)
+    kept = _list_findings_of_other_steps(project, steps)
+    stages = count_after_steps(project, repaired.steps, kept)
     findings = list(repaired.findings)
     if project.settings.names:
         findings += [finding for draft in repaired.drafts for finding in find_name_errors(draft)]
-    by_item = group_by_item(findings)
+    items = {draft.item for draft in drafts}
+    still_open = update_proposals(repaired.drafts, (finding for finding in kept if finding.item in items))
+    by_item = group_by_item([*findings, *still_open])
     versions = {entry.id: entry.version for entry in entries}
     for start in range(0, len(drafts), _BATCH):
         with project.store.begin_transaction():
@@ -97,6 +105,20 @@ def _repair_items(
     seconds = time.monotonic() - began
     counted = count_findings(findings)
     return RepairSummary(len(drafts), counted, Counter(), repaired.aligner, repaired.pairs, seconds, tuple(stages))
+
+
+def _list_findings_of_other_steps(project: Project, steps: Sequence[str]) -> list[RepairFinding]:
+    """Return the open findings of earlier runs whose repair steps are not in `steps`."""
+    if set(steps) >= set(STEPS):
+        return []
+    return [
+        stored.finding
+        for stored in project.store.list_findings(None, ("proposed", "open"))
+        if stored.step == "repair"
+        and stored.closed_by is None
+        and stored.finding.rule != NAMES_RULE
+        and get_step_of_rule(stored.finding.rule) not in steps
+    ]
 
 
 def _read_precision(project: Project) -> Mapping[str, RulePrecision]:

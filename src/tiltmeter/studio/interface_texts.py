@@ -27,7 +27,7 @@ ENGLISH = "en"
 # The name of the folder with the files of texts, in packages and in projects.
 TEXTS = "texts"
 # Groups whose keys come from data; a name that is missing in the file is shown as it is.
-_OPEN_GROUPS = ("names", "findings")
+_OPEN_GROUPS = ("names", "languages", "findings", "pages")
 _LOG = logging.getLogger(__name__)
 
 

@@ -23,7 +23,7 @@ from tiltmeter.making.repair.synonyms import find_synonym_errors
 from tiltmeter.making.repair.target_terms import find_missing_targets
 from tiltmeter.translators.word_alignment import Eflomal
 
-__all__ = ["STEPS", "LanguageRules", "RepairResult", "load_rules", "repair_drafts"]
+__all__ = ["STEPS", "LanguageRules", "RepairResult", "get_step_of_rule", "load_rules", "repair_drafts"]
 
 Step = Callable[[Sequence[Draft], RepairResources], list[RepairFinding]]
 
@@ -40,6 +40,16 @@ STEPS: dict[str, Step] = {
 }
 # The steps that need word alignment.
 _ALIGNED = ("agreement", "target")
+# The rules of each step. All other rules are rewriting rules of a language.
+_RULES = {
+    "spacing": ("dash-at-blank", "spaces", "space-before-punctuation", "attached-blank"),
+    "punctuation": ("punctuation-in-word", "several-words"),
+    "casing": ("casing", "sentence-capital", "capital-after-blank"),
+    "agreement": ("agreement",),
+    "synonyms": ("synonym",),
+    "target": ("target-not-in-context",),
+}
+_STEPS_OF_RULES = {rule: step for step, rules in _RULES.items() for rule in rules}
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,3 +118,12 @@ def repair_drafts(
     pairs = resources.alignment.pairs
     findings = update_proposals(current, findings)
     return RepairResult(current, findings, aligner.name if aligner and pairs else "", pairs, tuple(results))
+
+
+def get_step_of_rule(rule: str) -> str:
+    """Return the step whose findings have this rule.
+
+    >>> get_step_of_rule("spaces"), get_step_of_rule("es-del")
+    ('spacing', 'rewriting')
+    """
+    return _STEPS_OF_RULES.get(rule, "rewriting")

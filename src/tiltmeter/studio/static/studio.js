@@ -15,7 +15,7 @@ document.addEventListener("htmx:beforeSwap", (event) => {
 });
 
 document.addEventListener("htmx:sendError", () => {
-  say("The studio does not respond. Check that it still runs in its terminal. Stored data are safe.");
+  say(document.querySelector("meta[name=text-unreachable]").content);
 });
 
 // Moves the focus to an element with data-focus in new content.
