@@ -10,9 +10,9 @@ from functools import cache
 
 import numpy as np
 import pandas as pd
-from scipy.special import ndtr
+from scipy.special import fdtrc, ndtr, stdtr
 
-from perf.simulations.runner import Rng, Setting, Simulate, Table, each
+from perf.simulations.runner import Counts, Rng, Setting, Simulate, Table, each
 from perf.simulations.structures import get_mirror
 from tiltmeter.comparing.language_inference import build_language_design, infer_from_fit, infer_these_models
 from tiltmeter.comparing.language_variance import LANGUAGE
@@ -252,6 +252,25 @@ def assess_invariance(population: Population, planted: int) -> Simulate:
     return each(draw_and_count)
 
 
+def count_answers(languages: int, df: int) -> Simulate:
+    """Simulate the answer "the languages differ": the joint test or, after Holm's correction, a pair is significant.
+
+    The language means are independent and normal with equal errors, so the tests are exact.
+    """
+
+    def simulate(rng: Rng, data_sets: int) -> Counts:
+        means = rng.normal(size=(data_sets, languages))
+        variances = rng.chisquare(df, data_sets) / df
+        joint = fdtrc(languages - 1, df, np.var(means, axis=1, ddof=1) / variances) < ALPHA
+        # A pair is significant after Holm's correction if the largest difference is significant after Bonferroni's.
+        pairs = languages * (languages - 1) / 2
+        pair = 2 * stdtr(df, -np.ptp(means, axis=1) / np.sqrt(2 * variances)) * pairs < ALPHA
+        columns = {"joint": joint, "pair": pair, "answer": joint | pair}
+        return {name: (float(errors.sum()), data_sets) for name, errors in columns.items()}
+
+    return simulate
+
+
 @cache
 def load_pair(first: str, second: str) -> dict[str, Factors]:
     """Return the factors of the same items of StereoSet, within sentences, in two languages."""
@@ -333,6 +352,12 @@ TABLES = (
         _ERRORS[4:],
     ),
     Table(
+        "language answers",
+        "Languages: type I error of the answer that languages differ, with exact tests",
+        ("languages", "degrees of freedom"),
+        ("joint", "pair", "answer"),
+    ),
+    Table(
         "language factors",
         "Languages: type I error of the difference of two languages, by the rule for factors",
         ("items", "words with effects"),
@@ -386,6 +411,9 @@ def settings() -> Iterator[Setting]:
             of_models = replace(EFFECTS[name], several=several, single=single, binary=False, language=0.1)
             for table in ("language variances", "language variance coverage"):
                 yield Setting(table, (f"{several}, {single}", name), estimate_variances(of_models), _MOST)
+    for languages in (3, 5, 9):
+        for df in (10, 40, 400):
+            yield Setting("language answers", (str(languages), str(df)), count_answers(languages, df))
     if get_mirror():
         for pair in (("en", "de"), ("en", "tr")):
             for words_of in ((), (0,), (1,), (0, 1)):

@@ -1,8 +1,8 @@
 """Which tests of a comparison of languages are corrected together for multiple testing."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 from tiltmeter.comparing.language_comparison import LanguageAnalysis
 from tiltmeter.comparing.language_results import LIKE, THESE, ContrastEstimate, LanguageInference
@@ -14,7 +14,12 @@ from tiltmeter.measures.verdict_rule import WHOLE_RUN, Families
 Test = TypeVar("Test", ContrastEstimate, JointTest)
 # The scope of a test and its type.
 Family = tuple[str, type]
-Visit = Callable[[str, Test], Test]
+
+
+class _Visit(Protocol):
+    """A function that is called with the scope of each test and the test, and returns the test or a changed one."""
+
+    def __call__(self, scope: str, test: Test, /) -> Test: ...
 
 
 def correct_language_tests(analyses: Sequence[LanguageAnalysis], families: Families) -> list[LanguageAnalysis]:
@@ -43,7 +48,7 @@ def correct_language_tests(analyses: Sequence[LanguageAnalysis], families: Famil
     return [_visit_analysis(analysis, correct) for analysis in analyses]
 
 
-def _visit_analysis(analysis: LanguageAnalysis, visit: Visit) -> LanguageAnalysis:
+def _visit_analysis(analysis: LanguageAnalysis, visit: _Visit) -> LanguageAnalysis:
     """Return the analysis with the results of `visit` in place of its tests; the order is the same in each call."""
     these, like = (_visit_inference(one, visit) for one in (analysis.these, analysis.like))
     groups = tuple(
@@ -68,7 +73,7 @@ def _visit_analysis(analysis: LanguageAnalysis, visit: Visit) -> LanguageAnalysi
     )
 
 
-def _visit_inference(inference: LanguageInference, visit: Visit) -> LanguageInference:
+def _visit_inference(inference: LanguageInference, visit: _Visit) -> LanguageInference:
     differences = tuple(replace(one, estimate=visit(inference.scope, one.estimate)) for one in inference.differences)
     joint = None if inference.joint is None else visit(inference.scope, inference.joint)
     return replace(inference, differences=differences, joint=joint)

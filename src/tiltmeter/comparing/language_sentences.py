@@ -40,7 +40,8 @@ def _describe_these(inference: LanguageInference, name: str) -> str:
     largest = inference.largest
     if inference.joint is None or largest is None:
         return "the languages cannot be compared for these models"
-    models = f"these {len(inference.models)} models"
+    count = len(inference.models)
+    models = f"these {count} models" if count > 1 else "this model"
     test, difference = format_joint_test(inference.joint), format_difference(largest, name)
     if not inference.differs:
         return (
