@@ -10,11 +10,12 @@ from functools import cache
 
 import numpy as np
 import pandas as pd
-from scipy.special import ndtr
+from scipy.special import fdtrc, ndtr, stdtr
 
-from perf.simulations.runner import Rng, Setting, Simulate, Table, each
+from perf.simulations.runner import Counts, Rng, Setting, Simulate, Table, each
 from perf.simulations.structures import get_mirror
-from tiltmeter.comparing.language_inference import build_language_design
+from tiltmeter.comparing.language_inference import build_language_design, infer_from_fit, infer_these_models
+from tiltmeter.comparing.language_variance import LANGUAGE
 from tiltmeter.datasets.dataset_loader import load
 from tiltmeter.forms import get_item_form
 from tiltmeter.measures.answer_variance import compute_answer_moments, list_item_components
@@ -23,9 +24,9 @@ from tiltmeter.measures.differential_items import screen_items
 from tiltmeter.measures.estimates import Mean, compute_two_sided_p
 from tiltmeter.measures.factors import Factors
 from tiltmeter.measures.item_effect_correlations import correlate_item_effects
-from tiltmeter.measures.joint_test import build_centring_contrasts, compute_joint_test
+from tiltmeter.measures.joint_test import estimate_spread
+from tiltmeter.measures.measure import get_measure
 from tiltmeter.measures.random_models import MODEL, MODEL_BY_LANGUAGE, fit_random_models
-from tiltmeter.measures.sampling_covariance import estimate_sampling_covariance
 from tiltmeter.measures.standard_errors import Floats
 
 ALPHA = 0.05
@@ -51,6 +52,7 @@ class Population:
     word: float = 0.0
     model: float = 0.0
     model_by_language: float = 0.0
+    language: float = 0.0
     noise: float = 1.0
     binary: bool = True
     targets: int = 79
@@ -67,10 +69,11 @@ class Population:
 
 @dataclass(frozen=True)
 class Sample:
-    """A data set with the true value of each cell, given its model."""
+    """A data set with the true value of each cell, given its model, and the effects of the languages."""
 
     crossed: CrossedAnswers
     truth: Floats
+    of_languages: Floats
 
 
 def draw_sample(rng: Rng, population: Population, shift: Floats | None = None) -> Sample:
@@ -86,6 +89,8 @@ def draw_sample(rng: Rng, population: Population, shift: Floats | None = None) -
     by_model = population.by_model * rng.normal(size=(of_model.max() + 1, n))
     effects = population.model * rng.normal(size=of_model.max() + 1)[of_model]
     effects = effects + population.model_by_language * rng.normal(size=len(models))
+    of_languages = population.language * rng.normal(size=count) if population.language else np.zeros(count)
+    effects = effects + of_languages[of_language]
     rates = effects[:, None] + by_item + by_language[of_language] + by_model[of_model]
     answers = rates + population.noise * rng.normal(size=rates.shape)
     if population.binary:
@@ -99,7 +104,7 @@ def draw_sample(rng: Rng, population: Population, shift: Floats | None = None) -
     )
     truth = 100.0 * ndtr(effects / np.sqrt(variance)) if population.binary else effects
     crossed = CrossedAnswers.from_answers(answers, models.tolist(), languages.tolist(), factors)
-    return Sample(crossed, truth)
+    return Sample(crossed, truth, of_languages)
 
 
 def _draw_factors(rng: Rng, population: Population) -> tuple[dict[str, Factors], Floats, Floats]:
@@ -126,19 +131,12 @@ def list_these(sample: Sample) -> Answer:
     averages = crossed.average_languages()
     contrast = averages[0] - averages[1]
     truths = averages @ sample.truth
-    joint = None
-    if np.ptp(truths) < 1e-9:
-        covariance = averages @ estimate_sampling_covariance(crossed) @ averages.T
-        test = compute_joint_test(
-            build_centring_contrasts(len(averages)),
-            covariance,
-            lambda row: crossed.estimate_combination(row @ averages),
-        )
-        joint = None if test is None else test.p_value < ALPHA
+    found = infer_these_models(crossed, get_measure("SS")) if np.ptp(truths) < 1e-9 else None
     group = _contrast_groups(crossed)
     return {
         "these: difference": misses(crossed.estimate_combination(contrast), float(contrast @ sample.truth)),
-        "these: joint": joint,
+        "these: joint": None if found is None or found.joint is None else found.joint.significant,
+        "these: answer": None if found is None else found.differs,
         "these: group": None
         if group is None
         else misses(crossed.estimate_combination(group), float(group @ sample.truth)),
@@ -163,11 +161,8 @@ def list_like(sample: Sample) -> Answer:
     design = build_language_design(crossed)
     count = design.shape[1]
     fitted = fit_random_models(crossed, design)
-    weights = fitted.cell_weights
     units = np.eye(count)
-    test = compute_joint_test(
-        build_centring_contrasts(count), weights @ fitted.covariance @ weights.T, fitted.estimate_contrast
-    )
+    found = infer_from_fit(fitted, get_measure("SS"))
     several = np.array([model.startswith("several") for model in crossed.models], dtype=float)
     group: bool | None = None
     if 0 < several.sum() < len(several):
@@ -175,7 +170,8 @@ def list_like(sample: Sample) -> Answer:
         group = misses(grouped.estimate_contrast(np.eye(count + 1)[-1]), 0.0)
     return {
         "like: difference": misses(fitted.estimate_contrast(units[0] - units[1]), 0.0),
-        "like: joint": test is not None and test.p_value < ALPHA,
+        "like: joint": found.joint is not None and found.joint.significant,
+        "like: answer": found.differs,
         "like: group": group,
     }
 
@@ -197,6 +193,7 @@ def estimate_variances(population: Population) -> Simulate:
         "item × language": population.by_language**2 + population.word**2,
         "item × model": population.by_model**2,
         "residual": population.noise**2,
+        LANGUAGE: population.language**2,
         MODEL: population.model**2,
         MODEL_BY_LANGUAGE: population.model_by_language**2,
     }
@@ -205,7 +202,8 @@ def estimate_variances(population: Population) -> Simulate:
         truths["residual"] += truths["item × model"]
 
     def draw_and_count(rng: Rng) -> Answer:
-        crossed = draw_sample(rng, population).crossed
+        sample = draw_sample(rng, population)
+        crossed = sample.crossed
         counts: dict[str, float | bool | None] = {}
         for name, values in list_item_components(compute_answer_moments(crossed)).items():
             mean = crossed.estimate_item_mean(values)
@@ -216,6 +214,12 @@ def estimate_variances(population: Population) -> Simulate:
             low, high = fitted.estimate_variance_interval(name)
             counts[f"{name}, ratio"] = variance / truths[name] if truths[name] else None
             counts[f"{name}, coverage"] = low <= truths[name] <= high
+        found = infer_from_fit(fitted, get_measure("SS"))
+        spread = estimate_spread([mean.value for mean in found.means], found.joint)
+        if spread is not None:
+            truth = float(np.var(sample.of_languages, ddof=1))
+            counts[f"{LANGUAGE}, ratio"] = spread.value / truths[LANGUAGE] if truths[LANGUAGE] else None
+            counts[f"{LANGUAGE}, coverage"] = spread.low <= truth <= spread.high
         return counts
 
     return each(draw_and_count)
@@ -246,6 +250,25 @@ def assess_invariance(population: Population, planted: int) -> Simulate:
         }
 
     return each(draw_and_count)
+
+
+def count_answers(languages: int, df: int) -> Simulate:
+    """Simulate the answer "the languages differ": the joint test or, after Holm's correction, a pair is significant.
+
+    The language means are independent and normal with equal errors, so the tests are exact.
+    """
+
+    def simulate(rng: Rng, data_sets: int) -> Counts:
+        means = rng.normal(size=(data_sets, languages))
+        variances = rng.chisquare(df, data_sets) / df
+        joint = fdtrc(languages - 1, df, np.var(means, axis=1, ddof=1) / variances) < ALPHA
+        # A pair is significant after Holm's correction if the largest difference is significant after Bonferroni's.
+        pairs = languages * (languages - 1) / 2
+        pair = 2 * stdtr(df, -np.ptp(means, axis=1) / np.sqrt(2 * variances)) * pairs < ALPHA
+        columns = {"joint": joint, "pair": pair, "answer": joint | pair}
+        return {name: (float(errors.sum()), data_sets) for name, errors in columns.items()}
+
+    return simulate
 
 
 @cache
@@ -310,8 +333,10 @@ def _estimate_by_rules(difference: Floats, factors: Sequence[Factors]) -> dict[s
     }
 
 
-_ERRORS = tuple(f"{scope}: {test}" for scope in ("these", "like") for test in ("difference", "joint", "group"))
-_NAMES = ("item", "item × language", "item × model", "residual", MODEL, MODEL_BY_LANGUAGE)
+_ERRORS = tuple(
+    f"{scope}: {test}" for scope in ("these", "like") for test in ("difference", "joint", "answer", "group")
+)
+_NAMES = ("item", "item × language", "item × model", "residual", LANGUAGE, MODEL, MODEL_BY_LANGUAGE)
 
 TABLES = (
     Table(
@@ -324,7 +349,13 @@ TABLES = (
         "few models",
         "Languages: type I error for models like these, with few models",
         ("models in all languages, in one", "languages", "effects"),
-        _ERRORS[3:],
+        _ERRORS[4:],
+    ),
+    Table(
+        "language answers",
+        "Languages: type I error of the answer that languages differ, with exact tests",
+        ("languages", "degrees of freedom"),
+        ("joint", "pair", "answer"),
     ),
     Table(
         "language factors",
@@ -362,7 +393,7 @@ EFFECTS: dict[str, Population] = {
     "models, models × languages": Population(model=0.2, model_by_language=0.15),
     "all": Population(target=0.3, word=0.3, model=0.15, model_by_language=0.1),
 }
-_MOST = 3_000
+_MOST = 10_000
 
 
 def settings() -> Iterator[Setting]:
@@ -377,9 +408,12 @@ def settings() -> Iterator[Setting]:
             yield Setting("few models", (f"{several}, {single}", str(languages), name), list_errors(few), _MOST)
     for several, single in ((5, 0), (3, 3), (0, 6), (8, 4)):
         for name in ("models, models × languages", "all"):
-            of_models = replace(EFFECTS[name], several=several, single=single, binary=False)
+            of_models = replace(EFFECTS[name], several=several, single=single, binary=False, language=0.1)
             for table in ("language variances", "language variance coverage"):
                 yield Setting(table, (f"{several}, {single}", name), estimate_variances(of_models), _MOST)
+    for languages in (3, 5, 9):
+        for df in (10, 40, 400):
+            yield Setting("language answers", (str(languages), str(df)), count_answers(languages, df))
     if get_mirror():
         for pair in (("en", "de"), ("en", "tr")):
             for words_of in ((), (0,), (1,), (0, 1)):

@@ -86,14 +86,20 @@ def each(draw_and_count: Callable[[Rng], Mapping[str, float | bool | None]]) -> 
 
 
 _settings: Sequence[Setting] = ()
+_seed = SEED
 
 
 def run(
-    settings: Sequence[Setting], data_sets: int, jobs: int, log: Callable[[str], None] = lambda _: None
+    settings: Sequence[Setting],
+    data_sets: int,
+    jobs: int,
+    log: Callable[[str], None] = lambda _: None,
+    *,
+    seed: int = SEED,
 ) -> list[SettingResult]:
     """Run all settings with this number of data sets, in `jobs` processes."""
-    global _settings  # noqa: PLW0603  (forked processes inherit it without pickling)
-    _settings = settings
+    global _settings, _seed
+    _settings, _seed = settings, seed
     tasks = list(_tasks(settings, data_sets))
     counts: list[Counts] = [{} for _ in settings]
     left = [sum(1 for index, _, _ in tasks if index == number) for number in range(len(settings))]
@@ -116,7 +122,7 @@ def _tasks(settings: Sequence[Setting], data_sets: int) -> Iterator[tuple[int, i
 def _work(task: tuple[int, int, int]) -> tuple[int, Counts]:
     index, chunk, size = task
     setting = _settings[index]
-    digest = hashlib.sha256("\x1f".join((str(SEED), setting.table, *setting.row, str(chunk))).encode()).digest()
+    digest = hashlib.sha256("\x1f".join((str(_seed), setting.table, *setting.row, str(chunk))).encode()).digest()
     return index, setting.simulate(np.random.default_rng(int.from_bytes(digest[:16])), size)
 
 

@@ -164,6 +164,7 @@ def compare_languages(
     where: Mapping[str, str] | None = None,
     across: Sequence[Across] = (),
     attributes: Path | str | None = None,
+    family: str = "portion",
     fixed: Sequence[str] | None = None,
 ) -> LanguageComparison:
     """Compare languages over all models of the runs, for these models and, as a sample, for similar models.
@@ -183,6 +184,7 @@ def compare_languages(
         across=across,
         group=group,
         over_protocols=over is not None,
+        families=read_families(family),
     )
 
 

@@ -20,6 +20,7 @@ from tiltmeter.comparing.language_comparison import LanguageAnalysis, LanguageCo
 from tiltmeter.comparing.language_results import LIKE, SAME, THESE
 from tiltmeter.errors import UsageError
 from tiltmeter.measures.multiple_testing import adjust_holm
+from tiltmeter.measures.verdict_rule import WHOLE_RUN
 from tiltmeter.runs.result import Result
 
 LANGUAGES = ("de", "en", "tr")
@@ -86,6 +87,22 @@ def test_all_pairs_are_corrected_together() -> None:
         means = {mean.language: mean.value for mean in inference.means}
         for one in inference.differences:
             assert one.estimate.value == pytest.approx(means[one.left] - means[one.right])
+
+
+def test_all_analyses_can_be_corrected_together() -> None:
+    found = compare_languages(runs(), NONE, measures=["SS", "LMS"], families=WHOLE_RUN)
+    for scope in ("these", "like"):
+        inferences = [getattr(analysis, scope) for analysis in found.analyses]
+        joint = [inference.joint for inference in inferences]
+        assert [one.p_holm for one in joint] == pytest.approx(adjust_holm([one.p_value for one in joint]))
+        effects = [getattr(effect, scope) for analysis in found.analyses for effect in analysis.groups]
+        contrasts = [one.estimate for inference in inferences for one in inference.differences]
+        contrasts += [effect for effect in effects if effect is not None]
+        assert {one.tests for one in contrasts} == {len(contrasts)}
+        assert sorted(one.p_holm for one in contrasts) == pytest.approx(
+            sorted(adjust_holm([one.p_value for one in contrasts]))
+        )
+    assert_mentions(found.sentence, "corrected for 6 tests")
 
 
 def test_a_language_with_more_bias_is_found_for_both_scopes() -> None:
@@ -163,7 +180,7 @@ def test_shares_of_variance_add_up() -> None:
     assert sum(shares.values()) >= 1 - 1e-9
     for one in of().components:
         assert 0 <= one.share <= 1
-        assert one.low is None or one.high is None or one.low <= one.high
+        assert one.low <= one.share <= one.high
         assert not one.truncated or one.variance == 0
 
 

@@ -202,13 +202,26 @@ def test_a_file_has_the_scores_but_no_texts_of_a_run(tmp_path: Path) -> None:
     assert again.to_dict()["standings"] == direct.to_dict()["standings"]
 
 
-def test_paths_of_models_are_cut_to_their_names(tmp_path: Path) -> None:
-    local = run(chosen_scores("/home/ada/models/mine", 60, parts=PART))
-    write_reference_file(tmp_path / "x.parquet", [("x", local)])
-    header = read_reference_header(tmp_path / "x.parquet")
-    assert header.models == ("mine",)
+@pytest.mark.parametrize(
+    ("name", "short"),
+    [
+        ("/home/ada/models/mine", "mine"),
+        ("gpt2+/home/ada/fair.safetensors", "gpt2+fair.safetensors"),
+        ("openai:mine@http://ada.example:8000/v1", "openai:mine"),
+    ],
+)
+def test_names_have_no_folders_and_no_addresses(name: str, short: str, tmp_path: Path) -> None:
+    local = run(chosen_scores(name, 60, parts=PART))
+    (model,) = local.manifest.models
+    local = replace(local, manifest=replace(local.manifest, models=(replace(model, base="/home/ada/base"),)))
+    path = tmp_path / "x.parquet"
+    write_reference_file(path, [("x", local)])
+    header = read_reference_header(path)
+    assert header.models == (short,)
     assert header.portions == HERE
-    assert set(read_reference_file(tmp_path / "x.parquet")[0][1].scores["model"]) == {"mine"}
+    assert set(read_reference_file(path)[0][1].scores["model"]) == {short}
+    description = pq.read_metadata(path).metadata[b"tiltmeter-references"]
+    assert not any(place in description for place in (b"/home", b"ada.example"))
 
 
 def test_people_who_add_to_one_file_at_the_same_time_lose_nothing(tmp_path: Path) -> None:

@@ -51,7 +51,7 @@ def make_inference(scope: Scope, shift: float = 0.0, **more: object) -> Language
         models=("bert-base", "<b>gpt2</b>"),
         means=means,
         differences=(LanguageDifference(left="de", right="en", estimate=make_estimate(-3.8)),),
-        joint=JointTest(statistic=9.0, df=1.0, df_error=40.0, p_value=0.004),
+        joint=JointTest(statistic=9.0, df=1.0, df_error=40.0, p_value=0.004, p_holm=0.004),
         **more,  # type: ignore[arg-type]
     )
 
@@ -92,7 +92,7 @@ def make_analysis(like: LanguageInference | None = None, part: str = "intrasente
             ),
         ),
         interaction=Interaction(
-            models=("bert-base",), joint=JointTest(statistic=1.0, df=1.0, df_error=40.0, p_value=0.4)
+            models=("bert-base",), joint=JointTest(statistic=1.0, df=1.0, df_error=40.0, p_value=0.4, p_holm=0.4)
         ),
         components=(
             VarianceComponent(name="item", variance=50.0, share=0.02, low=0.01, high=0.03),

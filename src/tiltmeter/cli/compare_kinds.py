@@ -28,7 +28,7 @@ _KINDS = {
     "before": _OF_CHANGES,
     "after": _OF_CHANGES,
     "with": ("measure", "where", "family", "figures", "latex", "all"),
-    "languages": ("measure", "where", "group", "over", "attributes", "figures", "latex", "all"),
+    "languages": ("measure", "where", "group", "over", "attributes", "family", "figures", "latex", "all"),
     "size": ("measure", "where", "attributes", "family", "figures"),
     "group": ("by", "measure", "where", "attributes", "family"),
 }
@@ -93,8 +93,7 @@ def compare_and_show(runs: Sequence[Path], kind: str, given: Given) -> None:
         raise UsageError("No runs are given; name the runs to compare, or use --before RUN and --after RUN.")
     names = {"measure": "measures", "where": "where", "across": "across", "fixed": "fixed"}
     options = {parameter: given[name] for name, parameter in names.items() if given[name]}
-    if kind != "languages":
-        options["family"] = given["family"] or "portion"
+    options["family"] = given["family"] or "portion"
     compare = {"with": _compare_with_references, "languages": _compare_languages, "size": _compare_sizes}
     compare |= {"group": _compare_groups, "": _compare_pairs}
     compare[kind](runs, given, options).show(given)

@@ -22,6 +22,7 @@ from tiltmeter.comparing.language_attributes import (
     select_attribute,
 )
 from tiltmeter.comparing.language_comparison import LanguageAnalysis, LanguageComparison
+from tiltmeter.comparing.language_families import correct_language_tests
 from tiltmeter.comparing.language_groups import SIZE, estimate_group_effects, estimate_size_effect
 from tiltmeter.comparing.language_inference import (
     compute_interaction,
@@ -43,6 +44,7 @@ from tiltmeter.measures.answer_variance import compute_answer_moments
 from tiltmeter.measures.measure import Measure
 from tiltmeter.measures.random_models import RandomModels
 from tiltmeter.measures.records import OVERALL
+from tiltmeter.measures.verdict_rule import PORTION, Families
 from tiltmeter.runs.file_digests import describe_changed_files
 from tiltmeter.runs.fixed_factors import describe_fixed_factors
 from tiltmeter.runs.result import Result
@@ -72,11 +74,13 @@ def compare_languages(
     across: Sequence[Across] = (),
     group: str | None = None,
     over_protocols: bool = False,
+    families: Families = PORTION,
 ) -> LanguageComparison:
     """Compare languages over all models of the runs, in each measure that is a mean over items.
 
     `group` is the only attribute by which models or languages are grouped; the default is all attributes. With
-    `over_protocols`, the analysis is repeated with each protocol that the runs have.
+    `over_protocols`, the analysis is repeated with each protocol that the runs have. `families` says which tests are
+    corrected together.
     """
     measures = complete_measure_names(measures)
     cells = build_all_cells(runs)
@@ -89,6 +93,7 @@ def compare_languages(
     analyses = list(_analyse_variants(query, cells, grouping, notes, over_protocols))
     if not analyses:
         raise UsageError(_explain_empty(cells, notes))
+    analyses = correct_language_tests(analyses, families)
     notes += dict.fromkeys(sample for _, result in runs for sample in list_sample_notes(result.manifest.data))
     notes += filter(None, [describe_fixed_factors(list_common_fixed_factors(runs))])
     return LanguageComparison(
@@ -119,7 +124,7 @@ def analyse_panel(panel: LanguagePanel, grouping: _Grouping, protocol: str) -> L
     fitted = fit_languages(crossed)
     like = infer_models_like_these(crossed, fitted, measure)
     moments = compute_answer_moments(crossed)
-    components = tuple(estimate_components(crossed, moments, fitted))
+    components = tuple(estimate_components(crossed, moments, fitted, like))
     first = panel.cells[0]
     return LanguageAnalysis(
         subject=panel.subject,

@@ -105,6 +105,11 @@ class LanguageInference:
         """The number of significant differences."""
         return sum(difference.estimate.significant for difference in self.differences)
 
+    @property
+    def differs(self) -> bool:
+        """Whether the languages differ: the joint test or a difference is significant."""
+        return self.joint is not None and (self.joint.significant or self.significant > 0)
+
     def to_dict(self) -> dict[str, Any]:
         """Return the inference as a dictionary for JSON."""
         return {

@@ -6,9 +6,9 @@ from tiltmeter.comparing.language_results import LanguageDifference, LanguageInf
 from tiltmeter.comparing.language_validity import VarianceComponent
 from tiltmeter.datasets.language_facts import get_language_facts
 from tiltmeter.measures.answer_variance import RESIDUAL
+from tiltmeter.measures.joint_test import JointTest
 from tiltmeter.measures.measure import Quantity, get_measure
 from tiltmeter.measures.records import OVERALL
-from tiltmeter.measures.verdict_rule import ALPHA
 
 
 def format_test(p_value: float) -> str:
@@ -18,6 +18,15 @@ def format_test(p_value: float) -> str:
     ('p = 0.032', 'p < 0.001')
     """
     return "p < 0.001" if p_value < 0.001 else f"p = {p_value:.3f}"
+
+
+def format_joint_test(test: JointTest) -> str:
+    """Return the p-value of a joint test in a sentence, with the number of tests if it is corrected.
+
+    >>> format_joint_test(JointTest(statistic=4.0, df=2, df_error=30, p_value=0.029, p_holm=0.058, tests=2))
+    'p = 0.058, corrected for 2 tests'
+    """
+    return format_test(test.p_holm) + (f", corrected for {test.tests} tests" if test.tests > 1 else "")
 
 
 def describe_languages(quantity: Quantity, part: str, these: LanguageInference, like: LanguageInference) -> str:
@@ -31,9 +40,10 @@ def _describe_these(inference: LanguageInference, name: str) -> str:
     largest = inference.largest
     if inference.joint is None or largest is None:
         return "the languages cannot be compared for these models"
-    models = f"these {len(inference.models)} models"
-    test, difference = format_test(inference.joint.p_value), format_difference(largest, name)
-    if not _differ(inference):
+    count = len(inference.models)
+    models = f"these {count} models" if count > 1 else "this model"
+    test, difference = format_joint_test(inference.joint), format_difference(largest, name)
+    if not inference.differs:
         return (
             f"no evidence that the languages differ for {models} (largest difference: {difference}; joint test {test})"
         )
@@ -48,16 +58,12 @@ def _describe_like(these: LanguageInference, like: LanguageInference) -> str:
         return "; no conclusion for other models like these, because there are too few models"
     if like.joint is None:
         return ""
-    test = format_test(like.joint.p_value)
-    if _differ(these) == _differ(like):
+    test = format_joint_test(like.joint)
+    if these.differs == like.differs:
         return f", and the same is true for models like these ({test})"
-    if _differ(like):
+    if like.differs:
         return f", but they differ for models like these ({test})"
     return f", but there is no evidence for models like these ({test})"
-
-
-def _differ(inference: LanguageInference) -> bool:
-    return inference.joint is not None and (inference.joint.p_value < ALPHA or inference.significant > 0)
 
 
 def describe_variance(components: Sequence[VarianceComponent]) -> str:

@@ -13,14 +13,14 @@ class VarianceComponent:
     """One source of the variance of single answers: its variance, and its share of the total with a 95% interval.
 
     `name` is one of "item", "item × language", "item × model", "language", "model", "model × language" and "residual".
-    `truncated` is true if the estimate was negative and was set to 0. The interval is None if it cannot be estimated.
+    `truncated` is true if the estimate was negative and was set to 0.
     """
 
     name: str
     variance: float
     share: float
-    low: float | None
-    high: float | None
+    low: float
+    high: float
     truncated: bool = False
 
 

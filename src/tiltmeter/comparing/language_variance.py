@@ -2,13 +2,14 @@
 
 from collections.abc import Iterator
 
-import numpy as np
 from scipy.special import stdtrit
 
+from tiltmeter.comparing.language_results import LanguageInference
 from tiltmeter.comparing.language_validity import VarianceComponent
 from tiltmeter.measures.answer_variance import AnswerMoments, list_item_components
 from tiltmeter.measures.crossed_answers import CrossedAnswers
 from tiltmeter.measures.estimates import LEVEL
+from tiltmeter.measures.joint_test import SpreadEstimate, estimate_spread
 from tiltmeter.measures.random_models import RandomModels
 from tiltmeter.measures.standard_errors import Floats
 
@@ -16,12 +17,15 @@ LANGUAGE = "language"
 
 
 def estimate_components(
-    crossed: CrossedAnswers, moments: AnswerMoments, fitted: RandomModels | None
+    crossed: CrossedAnswers, moments: AnswerMoments, fitted: RandomModels | None, like: LanguageInference
 ) -> Iterator[VarianceComponent]:
-    """Yield the variance components; those of languages and models need the mixed model of cell means (`fitted`)."""
+    """Yield the variance components; those of languages and models need the mixed model of cell means (`fitted`).
+
+    `like` is the inference on languages by this model.
+    """
     of_items = list_item_components(moments)
-    of_means = dict(_list_mean_components(fitted)) if fitted is not None else {}
-    total = float(moments.squares.mean()) + sum(max(0.0, variance) for variance in of_means.values())
+    of_means = dict(_list_mean_components(fitted, like)) if fitted is not None else {}
+    total = float(moments.squares.mean()) + sum(max(0.0, spread.value) for spread in of_means.values())
     if total <= 0:
         return
     residual = list(of_items)[-1]
@@ -29,18 +33,16 @@ def estimate_components(
         if name in of_items:
             yield _build_item_component(crossed, name, of_items[name], moments.squares, total)
         else:
-            assert fitted is not None
-            yield _build_mean_component(fitted, name, of_means[name], total)
+            yield _build_mean_component(name, of_means[name], total)
 
 
-def _list_mean_components(fitted: RandomModels) -> Iterator[tuple[str, float]]:
+def _list_mean_components(fitted: RandomModels, like: LanguageInference) -> Iterator[tuple[str, SpreadEstimate]]:
     """Yield the variance of the language means without sampling error, and the variances of the random effects."""
-    count = len(fitted.crossed.language_names)
-    estimates = fitted.estimates[:count]
-    covariance = np.linalg.inv(fitted.design.T @ np.linalg.solve(fitted.covariance, fitted.design))[:count, :count]
-    error = (float(np.trace(covariance)) - float(covariance.sum()) / count) / (count - 1)
-    yield LANGUAGE, float(np.var(estimates, ddof=1)) - error
-    yield from zip(fitted.structures, map(float, fitted.variances), strict=True)
+    languages = estimate_spread([mean.value for mean in like.means], like.joint)
+    if languages is not None:
+        yield LANGUAGE, languages
+    for name, variance in zip(fitted.structures, map(float, fitted.variances), strict=True):
+        yield name, SpreadEstimate(variance, *fitted.estimate_variance_interval(name))
 
 
 def _build_item_component(
@@ -55,13 +57,11 @@ def _build_item_component(
     return _clip(name, variance, total, low, high)
 
 
-def _build_mean_component(fitted: RandomModels, name: str, variance: float, total: float) -> VarianceComponent:
-    if name == LANGUAGE:  # the languages are fixed, so their variance has no interval
-        return _clip(name, variance, total, None, None)
-    low, high = fitted.estimate_variance_interval(name)
-    return _clip(name, variance, total, *(min(1.0, end / (total + end - variance)) for end in (low, high)))
+def _build_mean_component(name: str, spread: SpreadEstimate, total: float) -> VarianceComponent:
+    rest = total - max(0.0, spread.value)
+    return _clip(name, spread.value, total, *(end / (rest + end) for end in (spread.low, spread.high)))
 
 
-def _clip(name: str, variance: float, total: float, low: float | None, high: float | None) -> VarianceComponent:
+def _clip(name: str, variance: float, total: float, low: float, high: float) -> VarianceComponent:
     kept = max(0.0, variance)
     return VarianceComponent(name=name, variance=kept, share=kept / total, low=low, high=high, truncated=variance < 0)

@@ -7,6 +7,7 @@ the run that is compared.
 """
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
@@ -46,6 +47,11 @@ _KEPT = (*KEY_COLUMNS, "item", "role", "score")
 _MODEL_FACTS = ("kind", "type", "architecture", "revision", "weights", "dtype", "base", "parameters")
 
 
+# A path is a whole name, or a part of the name of a variant (`BASE+ADAPTER`) or of a scheme (`chat:MODEL`).
+_PATH = re.compile(r"(?<![^+:])(?:\.{0,2}|~[^/+]*)/[^+]*")
+_ADDRESS = re.compile(r"@?https?://[^\s\[]+")
+
+
 @dataclass(frozen=True, slots=True)
 class ReferenceHeader:
     """The description of a reference file: its runs without their scores, and the version that wrote it.
@@ -73,7 +79,7 @@ def strip_texts(result: Result) -> Result:
         request={},
         models=tuple(_strip_model(entry) for entry in result.manifest.models),
         data=tuple(_strip_data(entry) for entry in result.manifest.data),
-        asked=tuple(replace(entry, model=_shorten_path(entry.model)) for entry in result.manifest.asked),
+        asked=tuple(replace(entry, model=_shorten_name(entry.model)) for entry in result.manifest.asked),
         refused=(),
         skipped=(),
         statistics=result.manifest.statistics,
@@ -82,8 +88,8 @@ def strip_texts(result: Result) -> Result:
     )
     records = [record for record in result.records if record.view == "all"]
     return Result(
-        scores=result.scores[list(_KEPT)].assign(model=lambda rows: rows["model"].astype(str).map(_shorten_path)),
-        records=[replace(record, model=_shorten_path(record.model), label=None) for record in records],
+        scores=result.scores[list(_KEPT)].assign(model=lambda rows: rows["model"].astype(str).map(_shorten_name)),
+        records=[replace(record, model=_shorten_name(record.model), label=None) for record in records],
         manifest=manifest,
     )
 
@@ -159,22 +165,26 @@ def _parse_run(value: Any) -> tuple[str, Result]:
 
 def _strip_model(entry: ModelEntry) -> ModelEntry:
     facts = {name: getattr(entry, name) for name in _MODEL_FACTS}
-    name = _shorten_path(entry.name)
+    if isinstance(facts["base"], str):
+        facts["base"] = _shorten_name(facts["base"])
+    name = _shorten_name(entry.name)
     return build_model_entry({"name": name, **{name: fact for name, fact in facts.items() if fact is not None}})
 
 
 def _strip_data(entry: DataEntry) -> DataEntry:
     """Return the entry of a data set; the paths of its files are cut to their names."""
-    return replace(entry, files={_shorten_path(name): digest for name, digest in entry.files.items()})
+    return replace(entry, files={_shorten_name(name): digest for name, digest in entry.files.items()})
 
 
-def _shorten_path(name: str) -> str:
-    """Return the last part of a path, because paths reveal the folders of a machine; other names are unchanged.
+def _shorten_name(name: str) -> str:
+    """Return a name without the folders of paths and without the addresses of servers, which identify a machine.
 
-    >>> _shorten_path("/home/ada/models/bert-tiny"), _shorten_path("dbmdz/german-gpt2")
+    >>> _shorten_name("/home/ada/models/bert-tiny"), _shorten_name("dbmdz/german-gpt2")
     ('bert-tiny', 'dbmdz/german-gpt2')
+    >>> _shorten_name("./gpt2+/home/ada/fair.safetensors"), _shorten_name("chat:m@http://ada:8000/v1[thinking on]")
+    ('gpt2+fair.safetensors', 'chat:m[thinking on]')
     """
-    return PurePath(name).name if name.startswith(("/", "./", "../", "~")) else name
+    return _PATH.sub(lambda found: PurePath(found[0]).name, _ADDRESS.sub("", name))
 
 
 def _build_error(path: Path, error: DataError) -> DataError:

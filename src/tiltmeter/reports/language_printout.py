@@ -7,7 +7,7 @@ from rich.text import Text
 
 from tiltmeter.comparing.language_comparison import LanguageAnalysis, LanguageComparison
 from tiltmeter.comparing.language_results import LanguageInference
-from tiltmeter.comparing.language_sentences import describe_variance, format_test
+from tiltmeter.comparing.language_sentences import describe_variance, format_joint_test
 from tiltmeter.reports.formatting import format_count
 from tiltmeter.reports.language_tables import (
     build_means_table,
@@ -23,9 +23,9 @@ _METHOD = (
     "These models: the models are fixed, and the items are a sample{factors}; the mean of a language is the mean over "
     "its models. Models like these: the models are a sample, too (a mixed model with random effects of model and of "
     "model × language, fitted to the means of models with their sampling covariance). Holm: p, corrected for all pairs "
-    "of languages in one measure and part. Variance: by moments over pairs of answers. Correlations of items are "
-    "between different models and are corrected for unreliability. docs/explanation/intervals-and-tests.md has the "
-    "formulas."
+    "of languages in one measure and part, or for all tests of the comparison with --family run. Variance: by moments "
+    "over pairs of answers. Correlations of items are between different models and are corrected for unreliability. "
+    "docs/explanation/intervals-and-tests.md has the formulas."
 )
 
 
@@ -64,7 +64,7 @@ def describe_analysis(analysis: LanguageAnalysis) -> Iterator[str]:
         verdict = "depend" if joint.significant else "do not depend significantly"
         models = format_count(len(analysis.interaction.models), "model")
         yield (
-            f"The differences between languages {verdict} on the model ({format_test(joint.p_value)}, {models} "
+            f"The differences between languages {verdict} on the model ({format_joint_test(joint)}, {models} "
             "measured in all languages)."
         )
     if variance := describe_variance(analysis.components):
@@ -85,7 +85,7 @@ def _describe_inference(analysis: LanguageAnalysis, inference: LanguageInference
     if inference.joint is None:
         return f"{scope} ({models}): the languages cannot be tested, because the answers do not vary."
     verdict = "differ" if inference.joint.significant else "do not differ significantly"
-    text = f"{scope} ({models}): languages {verdict} ({format_test(inference.joint.p_value)})"
+    text = f"{scope} ({models}): languages {verdict} ({format_joint_test(inference.joint)})"
     tests = len(inference.differences)
     if tests > 1:
         text += f"; {inference.significant} of {tests} pairs differ significantly"

@@ -158,7 +158,7 @@ def _format_largest(analysis: LanguageAnalysis) -> list[str]:
 
 
 def _format_joint_p(joint: JointTest | None) -> str:
-    return "" if joint is None else format_p(joint.p_value)
+    return "" if joint is None else format_p(joint.p_holm)
 
 
 def _format_mean(analysis: LanguageAnalysis, mean: LanguageMean | None) -> list[str]:
@@ -195,8 +195,6 @@ def _format_group(effect: GroupEffect) -> str:
 
 
 def _format_share_interval(component: VarianceComponent) -> str:
-    if component.low is None or component.high is None:
-        return "set to 0" if component.truncated else ""
     return f"[{100 * component.low:.1f}, {100 * component.high:.1f}]"
 
 
