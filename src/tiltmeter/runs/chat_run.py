@@ -50,7 +50,7 @@ _MARGIN = 8
 
 
 @dataclass(frozen=True, slots=True)
-class _PortionPrompts:
+class PortionPrompts:
     """A portion (the items of one data set, part and language) with the messages about its items."""
 
     portion: Portion
@@ -74,7 +74,7 @@ class _ChatPlan:
 
     model: ChatModel
     run: ModelOutput
-    portions: list[_PortionPrompts]
+    portions: list[PortionPrompts]
     questions: dict[bytes, ChatQuestion]
     stored: dict[bytes, Reply]
     unconfirmed: set[bytes]
@@ -157,7 +157,7 @@ def _build_plan(
     run = ModelOutput()
     entries = [
         _skip_long_items(_skip_special_tokens(entry, model, run), model, run, sampling)
-        for entry in _build_prompts(run, model.name, portions, protocol, perturb, options, sampling)
+        for entry in build_portion_prompts(run, model.name, portions, protocol, perturb, options, sampling)
     ]
     questions = {prompt.question.digest: prompt.question for entry in entries for prompt in entry.prompts}
     fingerprint = model.chat_fingerprint(sampling)
@@ -255,7 +255,7 @@ def _skip_too_long_messages(plan: _ChatPlan, digest: bytes, reply: Reply) -> Non
             )
 
 
-def _remove_items(entry: _PortionPrompts, removed: Collection[str]) -> _PortionPrompts:
+def _remove_items(entry: PortionPrompts, removed: Collection[str]) -> PortionPrompts:
     return replace(
         entry,
         items={name: item for name, item in entry.items.items() if name not in removed},
@@ -272,7 +272,7 @@ def _compute_interim_values(
         pending = {prompt.item for prompt in entry.prompts if prompt.question.digest not in replies}
         prompts = [prompt for prompt in entry.prompts if prompt.item not in pending]
         if prompts:
-            tables.append(_build_tables(plan.model.name, replace(entry, prompts=prompts), replies, sampling)[1])
+            tables.append(build_reply_tables(plan.model.name, replace(entry, prompts=prompts), replies, sampling)[1])
     modules = {entry.portion.name: select_measure_module(entry.portion, is_chat=True) for entry in plan.portions}
     return compute_interim_values(pd.concat(tables, ignore_index=True), modules) if tables else []
 
@@ -283,7 +283,7 @@ def _store_outcomes(
     """Add scores, answers, notes and the model's description to the model's output."""
     model, run = plan.model, plan.run
     for entry in plan.portions:
-        table, scores = _build_tables(model.name, entry, replies, sampling)
+        table, scores = build_reply_tables(model.name, entry, replies, sampling)
         run.answers.append(table)
         run.scores.append(scores)
         run.notes += _note_missing_choices(model.name, entry, table)
@@ -323,7 +323,7 @@ def _store_outcomes(
     }
 
 
-def _note_missing_choices(model: str, entry: _PortionPrompts, table: pd.DataFrame) -> Iterator[str]:
+def _note_missing_choices(model: str, entry: PortionPrompts, table: pd.DataFrame) -> Iterator[str]:
     """Yield a note if all answers about a portion (data set, part, language) are refusals or name no option."""
     if not table["outcome"].isin([REFUSAL.outcome, UNPARSEABLE.outcome]).all():
         return
@@ -335,7 +335,7 @@ def _note_missing_choices(model: str, entry: _PortionPrompts, table: pd.DataFram
 
 
 def _note_truncated_answers(
-    entry: _PortionPrompts, table: pd.DataFrame, replies: dict[bytes, Reply], sampling: SamplingOptions
+    entry: PortionPrompts, table: pd.DataFrame, replies: dict[bytes, Reply], sampling: SamplingOptions
 ) -> Iterator[str]:
     """Yield a note if too many answers were cut off before a choice could be found."""
     cut = np.array([replies[prompt.question.digest].cut for prompt in entry.prompts])
@@ -353,7 +353,7 @@ def _resolve_protocol(protocol: str) -> str:
     raise UsageError(f"Chat models do not support the protocol {protocol!r}; choose {' or '.join(PROTOCOLS)}.")
 
 
-def _build_prompts(
+def build_portion_prompts(
     run: ModelOutput,
     model: str,
     portions: Sequence[Portion],
@@ -361,7 +361,7 @@ def _build_prompts(
     perturb: str | None,
     options: ChatOptions,
     sampling: SamplingOptions,
-) -> Iterator[_PortionPrompts]:
+) -> Iterator[PortionPrompts]:
     """Yield the portions (data set, part, language) with their messages; record unsupported portions in `run`."""
     for portion in portions:
         try:
@@ -391,10 +391,10 @@ def _build_prompts(
                 f"{location} was asked with English instructions, because Tiltmeter has none in this language."
             )
         suffix = ", ".join(filter(None, suffixes))
-        yield _PortionPrompts(portion, f"{protocol}/{suffix}" if suffix else protocol, items, prompts)
+        yield PortionPrompts(portion, f"{protocol}/{suffix}" if suffix else protocol, items, prompts)
 
 
-def _skip_special_tokens(entry: _PortionPrompts, model: ChatModel, run: ModelOutput) -> _PortionPrompts:
+def _skip_special_tokens(entry: PortionPrompts, model: ChatModel, run: ModelOutput) -> PortionPrompts:
     """Return the portion without the items that contain a local model's special token; record these items in `run`."""
     text: Tokenizer | None = getattr(model, "text", None)  # None for a server, which has its own tokenizer
     if text is None:
@@ -405,8 +405,8 @@ def _skip_special_tokens(entry: _PortionPrompts, model: ChatModel, run: ModelOut
 
 
 def _skip_long_items(
-    entry: _PortionPrompts, model: ChatModel, run: ModelOutput, sampling: SamplingOptions
-) -> _PortionPrompts:
+    entry: PortionPrompts, model: ChatModel, run: ModelOutput, sampling: SamplingOptions
+) -> PortionPrompts:
     """Return the portion without the items that are too long for a local model; record these items in `run`."""
     longest_message: Callable[[SamplingOptions], int | None] | None = getattr(model, "compute_message_limit", None)
     longest = longest_message(sampling) if longest_message else None
@@ -458,8 +458,8 @@ def _explain_unusable_choice(choice: Choice) -> str | None:
     return "two of its options have the same text" if len(set(texts)) < len(texts) else None
 
 
-def _build_tables(
-    model: str, entry: _PortionPrompts, replies: dict[bytes, Reply], sampling: SamplingOptions
+def build_reply_tables(
+    model: str, entry: PortionPrompts, replies: dict[bytes, Reply], sampling: SamplingOptions
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return two tables of a portion (data set, part, language): the answers and the scores."""
     rows: list[dict[str, Any]] = []
