@@ -24,7 +24,7 @@ _STEPS, _BOARD = "steps.toml", "board"
 _PREFIX = "eval_bias/"
 
 
-class BiasCallback(TrainerCallback):  # type: ignore[misc]  # transformers has no types
+class BiasCallback(TrainerCallback):
     """Measures the bias of the model before the training, every `every` steps, and at the end.
 
     `on` names benchmarks as in `evaluate`, and `limit` is the number of items of each part and language. The numbers

@@ -26,7 +26,6 @@ from tiltmeter.runs.inspect_task_logs import build_task_messages, build_task_met
 
 
 def _create_task(name: str) -> Callable[..., Task]:
-    @task(name=name)
     def build(
         language: str | None = None, part: str | None = None, items: int | None = None, full: bool = False
     ) -> Task:
@@ -36,7 +35,8 @@ def _create_task(name: str) -> Callable[..., Task]:
         """
         return _build_task(name, language, part, items, full=full)
 
-    return build
+    decorated: Callable[..., Task] = task(name=name)(build)
+    return decorated
 
 
 def _build_task(name: str, language: str | None, part: str | None, items: int | None, *, full: bool) -> Task:
@@ -80,7 +80,7 @@ def _choose_language(name: str) -> str:
     return "en" if "en" in languages else languages[0]
 
 
-@scorer(metrics=[])
+@scorer(metrics=[])  # type: ignore[untyped-decorator]
 def choice_of_group() -> Callable[..., Any]:
     """Find the option that a reply chooses; the value of the score is the role of the option, or no choice."""
     from tiltmeter.benchmarks.forced_choice.reply_parser import parse_reply
@@ -104,7 +104,7 @@ def choice_of_group() -> Callable[..., Any]:
     return score
 
 
-@metric(scores="unreduced")
+@metric(scores="unreduced")  # type: ignore[untyped-decorator]
 def bias_measures(on: str, full: bool) -> Callable[[list[SampleScore]], Mapping[str, float]]:
     """Compute the measures of all items, with their 95% intervals, as `tiltmeter score --as inspect` does."""
 

@@ -183,7 +183,8 @@ def _list_rows(
                 yield item, f"{item.id}/{role}", format_role_name(role), numbers[role]
                 yield item, f"{item.id}/{role}", f"{ANSWERED}{role}", (role in best) / len(best)
         else:
-            candidates = {c.role: c.id for c in item.candidates} if isinstance(item, AssociationItem) else {}
+            named = item.candidates if isinstance(item, AssociationItem) else ()
+            candidates: dict[str, str] = {candidate.role: candidate.id for candidate in named}
             for role, number in numbers.items():
                 yield item, candidates.get(role, f"{item.id}/{role}"), role, number
 
