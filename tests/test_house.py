@@ -46,6 +46,7 @@ PACKAGES = [
     "api",
     "testing",
     "cluster",
+    "integrations",
     "papers",
     "studio",
     "cli",

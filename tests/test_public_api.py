@@ -36,6 +36,7 @@ FUNCTIONS = {
 }
 TYPES = {
     "Benchmark",
+    "BiasCallback",
     "ChatOptions",
     "Comparison",
     "Dataset",

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from tiltmeter.comparing.size_slopes import SizeComparison
     from tiltmeter.datasets.dataset_definition import Dataset
     from tiltmeter.forms.form import Form, Item
+    from tiltmeter.integrations.bias_callback import BiasCallback
     from tiltmeter.measures.measure import Measure
     from tiltmeter.measures.records import Record
     from tiltmeter.measures.verdict import Verdict
@@ -54,6 +55,7 @@ if TYPE_CHECKING:
 __version__ = "1.0.0rc1"
 __all__ = [
     "Benchmark",
+    "BiasCallback",
     "ChatOptions",
     "Comparison",
     "DataError",
@@ -103,6 +105,7 @@ __all__ = [
 # test checks that they list the same names as this mapping.
 _LAZY = {
     "Benchmark": "tiltmeter.benchmarks.benchmark",
+    "BiasCallback": "tiltmeter.integrations.bias_callback",
     "ChatOptions": "tiltmeter.options.chat_options",
     "Comparison": "tiltmeter.comparing.paired_difference",
     "Dataset": "tiltmeter.datasets.dataset_definition",

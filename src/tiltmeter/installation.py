@@ -35,6 +35,8 @@ FEATURES = {
     "tracking": "curves while a head is trained, and numbers of runs in trackio (--log-to)",
     "mlflow": "numbers of runs in MLflow (tiltmeter run --log-to mlflow)",
     "wandb": "numbers of runs in Weights & Biases (tiltmeter run --log-to wandb)",
+    "inspect": "tasks in Inspect (inspect eval tiltmeter/stereoset), and reading its logs",
+    "lm-eval": "tasks in the Language Model Evaluation Harness",
     "amazon": "Amazon Translate",
     "deepl": "DeepL",
     "google": "Google Translate",

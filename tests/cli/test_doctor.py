@@ -73,7 +73,7 @@ def test_every_extra_of_users_has_a_feature() -> None:
 def test_every_extra_is_on_the_installation_page() -> None:
     page = (ROOT / "docs/start/install.md").read_text("utf-8")
     rows = [line.partition("| for |")[0] for line in page.splitlines() if line.startswith("| `")]
-    assert set(FEATURES) <= {name for row in rows for name in re.findall(r"`(\w+)`", row)}
+    assert set(FEATURES) <= {name for row in rows for name in re.findall(r"`([\w-]+)`", row)}
 
 
 def test_a_missing_extra_names_the_feature_and_the_command(

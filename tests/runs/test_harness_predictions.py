@@ -84,6 +84,20 @@ def test_likelihoods_of_pairs(objects: bool, tmp_path: Path) -> None:
     assert not result.manifest.data[0].is_sample
 
 
+def test_likelihoods_of_stereoset(tmp_path: Path) -> None:
+    """As in the tasks of `tiltmeter data lm-eval-tasks`: the three sentences are options after the context."""
+    numbers = {"stereotype": -1.0, "anti-stereotype": -2.0, "unrelated": -3.0}
+    lines = []
+    for number, item in enumerate(STORIES):
+        candidates = list(item.candidates)[:: 1 if number % 2 else -1]
+        likelihoods = [numbers[candidate.role] * (1 if number % 4 else -1) for candidate in candidates]
+        lines.append(build_sample(item.context, [candidate.sentence for candidate in candidates], likelihoods))
+    result = score_predictions(write_samples(tmp_path, lines), form="lm-eval-samples", on="starter/intersentence:en")
+    expected = 100 * sum(number % 4 > 0 for number in range(len(STORIES))) / len(STORIES)
+    assert [find_value(result, "SS"), find_value(result, "LMS")] == pytest.approx([expected, expected])
+    assert {record.protocol for record in result.records} == {"lm-eval"}
+
+
 def test_a_log_with_few_items_is_a_sample_and_other_questions_are_noted(tmp_path: Path) -> None:
     lines = [build_sample("", (pair.more, pair.less), (-1.0, -2.0)) for pair in PAIRS[:10]]
     other = build_sample("", ("Something else.", "Another thing."), (-1.0, -2.0))

@@ -10,6 +10,7 @@ import typer
 from tiltmeter.cli.data_describe import describe_data
 from tiltmeter.cli.data_diff import compare_data
 from tiltmeter.cli.data_list import list_data
+from tiltmeter.cli.data_lm_eval_tasks import write_tasks
 from tiltmeter.cli.output import parse_choice
 from tiltmeter.datasets.column_mapping import add_columns, is_table
 from tiltmeter.datasets.dataset_loader import (
@@ -63,6 +64,7 @@ _EXAMPLES = 3
 app.command("list")(list_data)
 app.command("describe")(describe_data)
 app.command("diff")(compare_data)
+app.command("lm-eval-tasks")(write_tasks)
 
 
 @app.command()

@@ -50,7 +50,7 @@ _MARGIN = 8
 
 
 @dataclass(frozen=True, slots=True)
-class _PortionPrompts:
+class PortionPrompts:
     """A portion (the items of one data set, part and language) with the messages about its items.
 
     `messages` is None if there is a separate message about each item, which asks for a choice between options.
@@ -78,7 +78,7 @@ class _ChatPlan:
 
     model: ChatModel
     run: ModelOutput
-    portions: list[_PortionPrompts]
+    portions: list[PortionPrompts]
     questions: dict[bytes, ChatQuestion]
     stored: dict[bytes, Reply]
     unconfirmed: set[bytes]
@@ -161,7 +161,10 @@ def _build_plan(
     run = ModelOutput()
     entries = [
         _skip_long_items(_skip_special_tokens(entry, model, run), model, run, sampling)
-        for entry in _build_prompts(run, model, portions, protocol, perturb, options, sampling)
+        for entry in build_portion_prompts(
+            *(run, model.name, portions, protocol, perturb, options, sampling),
+            continues_texts=getattr(model, "continues_texts", False),
+        )
     ]
     questions = {prompt.question.digest: prompt.question for entry in entries for prompt in entry.prompts}
     fingerprint = model.chat_fingerprint(sampling)
@@ -259,7 +262,7 @@ def _skip_too_long_messages(plan: _ChatPlan, digest: bytes, reply: Reply) -> Non
             )
 
 
-def _remove_items(entry: _PortionPrompts, removed: Collection[str]) -> _PortionPrompts:
+def _remove_items(entry: PortionPrompts, removed: Collection[str]) -> PortionPrompts:
     return replace(
         entry,
         items={name: item for name, item in entry.items.items() if name not in removed},
@@ -276,7 +279,7 @@ def _compute_interim_values(
         pending = {prompt.item for prompt in entry.prompts if prompt.question.digest not in replies}
         prompts = [prompt for prompt in entry.prompts if prompt.item not in pending]
         if prompts:
-            tables.append(_build_tables(plan.model.name, replace(entry, prompts=prompts), replies, sampling)[1])
+            tables.append(build_reply_tables(plan.model.name, replace(entry, prompts=prompts), replies, sampling)[1])
     modules = {entry.portion.name: select_measure_module(entry.portion, is_chat=True) for entry in plan.portions}
     return compute_interim_values(pd.concat(tables, ignore_index=True), modules) if tables else []
 
@@ -287,7 +290,7 @@ def _store_outcomes(
     """Add scores, answers, notes and the model's description to the model's output."""
     model, run = plan.model, plan.run
     for entry in plan.portions:
-        table, scores = _build_tables(model.name, entry, replies, sampling)
+        table, scores = build_reply_tables(model.name, entry, replies, sampling)
         run.answers.append(table)
         run.scores.append(scores)
         run.notes += _note_missing_choices(model.name, entry, table)
@@ -327,7 +330,7 @@ def _store_outcomes(
     }
 
 
-def _note_missing_choices(model: str, entry: _PortionPrompts, table: pd.DataFrame) -> Iterator[str]:
+def _note_missing_choices(model: str, entry: PortionPrompts, table: pd.DataFrame) -> Iterator[str]:
     """Yield a note if all answers about a portion (data set, part, language) are refusals or name no option."""
     if not table["outcome"].isin([REFUSAL.outcome, UNPARSEABLE.outcome]).all():
         return
@@ -339,7 +342,7 @@ def _note_missing_choices(model: str, entry: _PortionPrompts, table: pd.DataFram
 
 
 def _note_truncated_answers(
-    entry: _PortionPrompts, table: pd.DataFrame, replies: dict[bytes, Reply], sampling: SamplingOptions
+    entry: PortionPrompts, table: pd.DataFrame, replies: dict[bytes, Reply], sampling: SamplingOptions
 ) -> Iterator[str]:
     """Yield a note if too many answers were cut off before a choice could be found."""
     cut = np.array([replies[prompt.question.digest].cut for prompt in entry.prompts])
@@ -357,29 +360,34 @@ def _resolve_protocol(protocol: str) -> str:
     raise UsageError(f"Chat models do not support the protocol {protocol!r}; choose {' or '.join(PROTOCOLS)}.")
 
 
-def _build_prompts(
+def build_portion_prompts(
     run: ModelOutput,
-    model: ChatModel,
+    model: str,
     portions: Sequence[Portion],
     protocol: str,
     perturb: str | None,
     options: ChatOptions,
     sampling: SamplingOptions,
-) -> Iterator[_PortionPrompts]:
-    """Yield the portions (data set, part, language) with their messages; record unsupported portions in `run`."""
+    *,
+    continues_texts: bool = False,
+) -> Iterator[PortionPrompts]:
+    """Yield the portions (data set, part, language) with their messages; record unsupported portions in `run`.
+
+    `continues_texts` says that the model is a base model, which continues texts instead of following instructions.
+    """
     for portion in portions:
         try:
             choices = _build_choices(portion, protocol)
-            messages = _select_messages(portion, model)
+            messages = _select_messages(portion, model, continues_texts)
         except UnsupportedPart as refusal:
-            run.refused.append(RefusedPart(model.name, **portion.get_key_columns(), reason=str(refusal)))
+            run.refused.append(RefusedPart(model, **portion.get_key_columns(), reason=str(refusal)))
             continue
         prompts: list[Prompt] = []
         items: dict[str, Item] = {}
         design = OptionOrderDesign(options.full)
         for item, choice in choices:
             if (reason := _explain_unusable_choice(choice)) is not None:
-                run.skipped.append(UnscoredItem(model.name, **portion.get_key_columns(), item=item.id, reason=reason))
+                run.skipped.append(UnscoredItem(model, **portion.get_key_columns(), item=item.id, reason=reason))
                 continue
             items[item.id] = item
             if messages is None:
@@ -397,23 +405,23 @@ def _build_prompts(
             )
         suffix = ", ".join(filter(None, suffixes))
         name = (messages.protocol if messages is not None else "") or protocol
-        yield _PortionPrompts(portion, f"{name}/{suffix}" if suffix else name, items, prompts, messages)
+        yield PortionPrompts(portion, f"{name}/{suffix}" if suffix else name, items, prompts, messages)
 
 
-def _select_messages(portion: Portion, model: ChatModel) -> MessageSet | None:
+def _select_messages(portion: Portion, model: str, continues_texts: bool) -> MessageSet | None:
     """Return the messages that several items share, or that ask for a text; None for a message about each item."""
     benchmark = get_benchmark(portion.form)
-    if not getattr(model, "continues_texts", False):
+    if not continues_texts:
         return benchmark.messages
     if benchmark.continuations is None:
         raise UnsupportedPart(
-            f"{model.name} continues texts, and items of the form {portion.form} need no written text; omit "
+            f"{model} continues texts, and items of the form {portion.form} need no written text; omit "
             "`completion:` to measure it as a language model."
         )
     return benchmark.continuations
 
 
-def _skip_special_tokens(entry: _PortionPrompts, model: ChatModel, run: ModelOutput) -> _PortionPrompts:
+def _skip_special_tokens(entry: PortionPrompts, model: ChatModel, run: ModelOutput) -> PortionPrompts:
     """Return the portion without the items that contain a local model's special token; record these items in `run`."""
     text: Tokenizer | None = getattr(model, "text", None)  # None for a server, which has its own tokenizer
     if text is None:
@@ -424,8 +432,8 @@ def _skip_special_tokens(entry: _PortionPrompts, model: ChatModel, run: ModelOut
 
 
 def _skip_long_items(
-    entry: _PortionPrompts, model: ChatModel, run: ModelOutput, sampling: SamplingOptions
-) -> _PortionPrompts:
+    entry: PortionPrompts, model: ChatModel, run: ModelOutput, sampling: SamplingOptions
+) -> PortionPrompts:
     """Return the portion without the items that are too long for a local model; record these items in `run`."""
     longest_message: Callable[[SamplingOptions], int | None] | None = getattr(model, "compute_message_limit", None)
     longest = longest_message(sampling) if longest_message else None
@@ -477,8 +485,8 @@ def _explain_unusable_choice(choice: Choice) -> str | None:
     return "two of its options have the same text" if len(set(texts)) < len(texts) else None
 
 
-def _build_tables(
-    model: str, entry: _PortionPrompts, replies: dict[bytes, Reply], sampling: SamplingOptions
+def build_reply_tables(
+    model: str, entry: PortionPrompts, replies: dict[bytes, Reply], sampling: SamplingOptions
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return two tables of a portion (data set, part, language): the answers and the scores."""
     rows: list[dict[str, Any]] = []

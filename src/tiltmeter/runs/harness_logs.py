@@ -10,10 +10,13 @@ import math
 import zipfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from tiltmeter.errors import DataError
+from tiltmeter.runs.inspect_task_logs import TaskLog, is_own_task, read_task_log
 from tiltmeter.text_files import parse_json, read_json_object, read_text, split_lines
 
 
@@ -36,12 +39,14 @@ class HarnessLog:
     """The questions in a log, and the name of the model.
 
     `has_choices` says whether the model chose options. `failed` is the number of questions that ended with an error.
+    `task` has the replies instead of the questions, if the log is of one of Tiltmeter's own tasks.
     """
 
     model: str
     questions: list[LoggedQuestion]
     has_choices: bool
     failed: int = 0
+    task: TaskLog | None = None
 
 
 def read_lm_eval_samples(path: Path) -> HarnessLog:
@@ -80,14 +85,16 @@ def read_inspect_log(path: Path) -> HarnessLog:
     """Read a log of Inspect with its samples."""
     header, samples = _read_archive(path) if zipfile.is_zipfile(path) else _read_json_log(path)
     failed = sum(isinstance(sample, dict) and bool(sample.get("error")) for sample in samples)
+    specification = header.get("eval")
+    model = str((specification.get("model") if isinstance(specification, dict) else None) or path.stem)
+    if is_own_task(header):
+        return HarnessLog(model, [], has_choices=True, failed=failed, task=read_task_log(header, samples, str(path)))
     questions = [
         _parse_inspect_sample(sample, f"{path}, sample {number}")
         for number, sample in enumerate(samples, 1)
         if not (isinstance(sample, dict) and sample.get("error"))
     ]
-    specification = header.get("eval")
-    model = specification.get("model") if isinstance(specification, dict) else None
-    return HarnessLog(str(model or path.stem), questions, has_choices=True, failed=failed)
+    return HarnessLog(model, questions, has_choices=True, failed=failed)
 
 
 def _read_json_log(path: Path) -> tuple[Mapping[str, Any], list[Any]]:
@@ -101,6 +108,9 @@ def _read_json_log(path: Path) -> tuple[Mapping[str, Any], list[Any]]:
 
 
 def _read_archive(path: Path) -> tuple[Mapping[str, Any], list[Any]]:
+    # Inspect compresses logs in a way that Python reads only with this package, which Inspect brings.
+    if find_spec("zipfile_zstd") is not None:
+        import_module("zipfile_zstd")
     try:
         with zipfile.ZipFile(path) as archive:
             names = [name for name in archive.namelist() if name.startswith("samples/") and name.endswith(".json")]
@@ -108,7 +118,8 @@ def _read_archive(path: Path) -> tuple[Mapping[str, Any], list[Any]]:
             return header, [json.loads(archive.read(name)) for name in names]
     except (KeyError, ValueError, NotImplementedError, zipfile.BadZipFile) as error:
         raise DataError(
-            f"{path} cannot be read as a log of Inspect ({error}); convert it with `inspect log convert --to json`."
+            f"{path} cannot be read as a log of Inspect ({error}); install `tiltmeter[inspect]`, or convert the log "
+            "with `inspect log convert --to json`."
         ) from None
 
 

@@ -14,6 +14,7 @@ from tiltmeter.errors import DataError, UsageError
 from tiltmeter.forms import get_item_form
 from tiltmeter.forms.multiple_choice import ROLES, MultipleChoiceItem, format_role_name
 from tiltmeter.runs.harness_logs import READERS, HarnessLog, LoggedQuestion
+from tiltmeter.runs.inspect_task_logs import TaskLog, score_task_log
 from tiltmeter.runs.measurement_conditions import AnswerType
 from tiltmeter.runs.portions import Portion
 from tiltmeter.runs.prediction_files import Predictions
@@ -45,7 +46,12 @@ def read_harness_log(
     """Read a log and find the item of each question; raise a DataError if no question is an item of the portions."""
     log = READERS[form](path)
     name = model or log.model
-    supported = {"inspect": ("association", "multiple-choice"), "lm-eval-samples": ("multiple-choice", "pairs")}[form]
+    if log.task is not None:
+        return _score_own_task(log, log.task, name, portions, protocol, path)
+    supported = {
+        "inspect": ("association", "multiple-choice"),
+        "lm-eval-samples": ("association", "multiple-choice", "pairs"),
+    }[form]
     if unsupported := [portion for portion in portions if portion.form not in supported]:
         raise UsageError(
             f"Logs in the format {form} can be scored for items of the forms {' and '.join(supported)}, but "
@@ -73,6 +79,20 @@ def read_harness_log(
         [portion for portion in measured if portion.items],
         method,
         _describe_left_out(log.failed, unknown, path, portions[0].name),
+    )
+
+
+def _score_own_task(
+    log: HarnessLog, task: TaskLog, name: str, portions: Sequence[Portion], protocol: str | None, path: Path
+) -> HarnessPredictions:
+    scored = score_task_log(task, name, portions)
+    parts = {portion.part for portion in scored.portions}
+    return HarnessPredictions(
+        name,
+        Predictions(scored.scores, [], [portion.part for portion in portions if portion.part not in parts]),
+        scored.portions,
+        ScoringMethod("chat", "prompted", protocol or scored.protocol),
+        [*_describe_left_out(log.failed, (), path, portions[0].name), *scored.notes],
     )
 
 
@@ -151,7 +171,10 @@ def _list_rows(
                 yield item, f"{item.id}/{role}", format_role_name(role), numbers[role]
                 yield item, f"{item.id}/{role}", f"{ANSWERED}{role}", (role in best) / len(best)
         else:
-            yield from ((item, f"{item.id}/{role}", role, number) for role, number in numbers.items())
+            named = item.candidates if isinstance(item, AssociationItem) else ()
+            candidates: dict[str, str] = {candidate.role: candidate.id for candidate in named}
+            for role, number in numbers.items():
+                yield item, candidates.get(role, f"{item.id}/{role}"), role, number
 
 
 def _build_answer(item: Any, question: LoggedQuestion) -> ItemAnswer:
