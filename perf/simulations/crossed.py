@@ -43,6 +43,7 @@ ALPHA = 0.05
 # How a structure is loaded; the function is called in the process that simulates.
 Load = Callable[[], Structure]
 Effects = Mapping[str, float]
+EstimateGap = Callable[[Floats, Floats, Factors | None], Estimate]
 # The standard deviation of the probit effects of one factor, and of each of several factors together.
 ALONE, TOGETHER = 0.7, 0.4
 # Weaker effects, with which models can pass gates.
@@ -173,7 +174,8 @@ def translations(load: Load, effects: Effects) -> Simulate:
         casting = structure.get_labels("stereotypical")
         strata = load_strata()
         means = np.where(casting == PRO, 0.75, np.where(casting == ANTI, 0.65, 0.7))
-        even, biased = (draw_preferences(rng, structure, effects, mean) for mean in (0.7, means))
+        even = draw_preferences(rng, structure, effects, 0.7)
+        biased = draw_preferences(rng, structure, effects, means)
         return {
             TYPE_I: rejects(winomt.estimate_delta_s(even, casting, structure.factors, strata), 0.0),
             FORMER: rejects(winomt.estimate_delta_s(even, casting, structure.former_factors, strata), 0.0),
@@ -209,7 +211,7 @@ def genders_of_sources(load: Load, effects: Effects) -> Simulate:
     def draw_and_count(rng: Rng) -> dict[str, float | None]:
         structure, men, women, factors, is_paired = load_sides()
         scale = np.sqrt(1 + sum(deviation**2 for deviation in effects.values()))
-        estimate = geneval.estimate_paired_gap if is_paired else geneval.estimate_gap
+        estimate: EstimateGap = geneval.estimate_paired_gap if is_paired else geneval.estimate_gap
 
         def draw(rate_of_men: float, rate_of_women: float) -> tuple[Floats, Floats]:
             effect, noise = draw_effects(rng, structure, effects), rng.normal(size=structure.n)
