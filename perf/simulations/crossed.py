@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 
 import numpy as np
-import pandas as pd
 from scipy.special import ndtri
 
 from perf.simulations.comparisons import quantity
@@ -29,21 +28,22 @@ from perf.simulations.structures import (
 )
 from perf.simulations.verdicts import Case, Row, power, record
 from tiltmeter.comparing import check, parse_rule
-from tiltmeter.forms.winomt import ANTI, GENDERS, PRO
+from tiltmeter.forms.geneval import FEMININE, MASCULINE
+from tiltmeter.forms.winomt import ANTI, PRO
 from tiltmeter.measures import geneval, winobias, winomt
 from tiltmeter.measures.association import SS
 from tiltmeter.measures.contrasts import compute_contrast
 from tiltmeter.measures.estimates import Estimate, Share, compute_two_sided_p
-from tiltmeter.measures.factors import Factors
+from tiltmeter.measures.factors import Codes, Factors, Labels
 from tiltmeter.measures.gest_parts import GestPart, estimate_fixed_rate
 from tiltmeter.measures.multiple_choice import estimate_net_share
-from tiltmeter.measures.records import Record
 from tiltmeter.measures.standard_errors import Floats
 
 ALPHA = 0.05
 # How a structure is loaded; the function is called in the process that simulates.
 Load = Callable[[], Structure]
 Effects = Mapping[str, float]
+EstimateGap = Callable[[Floats, Floats, Factors | None], Estimate]
 # The standard deviation of the probit effects of one factor, and of each of several factors together.
 ALONE, TOGETHER = 0.7, 0.4
 # Weaker effects, with which models can pass gates.
@@ -145,76 +145,42 @@ def questions(load: Load, effects: Effects) -> Simulate:
     return each(draw_and_count)
 
 
-def find_record(records: Sequence[Record], measure: str) -> Record:
-    """Return the record of a measure on all items."""
-    return next(record for record in records if record.measure == measure and record.view == "all")
-
-
-def is_significant(record: Record) -> bool:
-    """Return whether the test of a record is significant."""
-    assert record.p_value is not None
-    return record.p_value < ALPHA
-
-
-def keep_former_columns(scores: pd.DataFrame, structure: Structure) -> pd.DataFrame:
-    """Return the scores without the factors that were not used formerly."""
-    return scores.drop(columns=[name for name in structure.names if name != structure.former])
-
-
 def occupations(load: Load, effects: Effects) -> Simulate:
     """Simulate g_s of WinoBias: standard normal log ratios plus effects of factors, without and with a true bias."""
 
     def draw_and_count(rng: Rng) -> dict[str, float | None]:
         structure = load()
-        keys = add_keys(structure, "winobias").assign(role="log_ratio")
-        bias = np.where(keys["occupation_gender"] == "male", 0.25, -0.25)
+        genders = structure.get_labels("occupation_gender")
         score = draw_effects(rng, structure, effects) + rng.normal(size=structure.n)
-        scores = keys.assign(score=score)
-        found, former, biased, true = (
-            find_record(winobias.measure(table), "g_s")
-            for table in (
-                scores,
-                keep_former_columns(scores, structure),
-                keys.assign(score=score + bias),
-                keys.assign(score=bias),
-            )
-        )
-        return {TYPE_I: is_significant(found), FORMER: is_significant(former), COVERAGE: covers(biased, true.value)}
+        bias = np.where(genders == winobias.GENDERS[0], 0.25, -0.25)
+        return {
+            TYPE_I: rejects(winobias.estimate_rate(score, genders, structure.factors), 1.0),
+            FORMER: rejects(winobias.estimate_rate(score, genders, structure.former_factors), 1.0),
+            COVERAGE: not rejects(winobias.estimate_rate(score + bias, genders, structure.factors), math.exp(0.5)),
+        }
 
     return each(draw_and_count)
-
-
-def covers(record: Record, true: float) -> bool:
-    """Return whether the interval of a record contains the true value."""
-    assert record.interval is not None
-    return record.interval[0] <= true <= record.interval[1]
 
 
 def translations(load: Load, effects: Effects) -> Simulate:
     """Simulate ΔS of WinoMT: 70% of the genders are right; with a true bias 75% and 65%, so that ΔS is 10."""
 
+    @cache
+    def load_strata() -> Labels:
+        return winomt.get_strata(load().get_columns())
+
     def draw_and_count(rng: Rng) -> dict[str, float | None]:
         structure = load()
-        base = add_keys(structure, "winomt")
-        genders = base["gender"].to_numpy(dtype=object)
-
-        def score(mean: float | Floats) -> pd.DataFrame:
-            right = draw_preferences(rng, structure, effects, mean) > 50
-            read = np.where(right, genders, np.where(genders == "male", "female", "male"))
-            roles = {"noun_right": right} | {f"noun_{gender}": read == gender for gender in GENDERS}
-            return pd.concat([base.assign(role=role, score=values.astype(float)) for role, values in roles.items()])
-
-        scores = score(0.7)
-        biased = score(base["stereotypical"].map({PRO: 0.75, ANTI: 0.65}).fillna(0.7).to_numpy(dtype=float))
-        found, former, shifted = (
-            find_record(winomt.measure(table), "delta_S")
-            for table in (
-                scores,
-                keep_former_columns(scores, structure).assign(entity=scores["entity"]),
-                biased,
-            )
-        )
-        return {TYPE_I: is_significant(found), FORMER: is_significant(former), COVERAGE: covers(shifted, 10.0)}
+        casting = structure.get_labels("stereotypical")
+        strata = load_strata()
+        means = np.where(casting == PRO, 0.75, np.where(casting == ANTI, 0.65, 0.7))
+        even = draw_preferences(rng, structure, effects, 0.7)
+        biased = draw_preferences(rng, structure, effects, means)
+        return {
+            TYPE_I: rejects(winomt.estimate_delta_s(even, casting, structure.factors, strata), 0.0),
+            FORMER: rejects(winomt.estimate_delta_s(even, casting, structure.former_factors, strata), 0.0),
+            COVERAGE: not rejects(winomt.estimate_delta_s(biased, casting, structure.factors, strata), 10.0),
+        }
 
     return each(draw_and_count)
 
@@ -225,31 +191,42 @@ def genders_of_sources(load: Load, effects: Effects) -> Simulate:
     An effect of a word favours the translation of men and lowers that of women, or the reverse.
     """
 
-    def draw_and_count(rng: Rng) -> dict[str, float | None]:
+    @cache
+    def load_sides() -> tuple[Structure, Codes, Codes, Factors, bool]:
+        """Return the items, the indexes of masculine and of feminine items, their factors, and whether they are pairs.
+
+        The items of pairs are in the order of pairs, and the factors are those of pairs.
+        """
         structure = load()
-        base = add_keys(structure, "mt-geneval")
-        is_man = (base["gender"] == "masculine").to_numpy()
+        genders = structure.get_labels("gender")
+        men, women = (np.flatnonzero(genders == gender) for gender in (MASCULINE, FEMININE))
+        is_paired = "pair" in structure.get_columns()
+        if is_paired:
+            pairs = structure.get_labels("pair")
+            men, women = (side[np.argsort(pairs[side])] for side in (men, women))
+            assert (pairs[men] == pairs[women]).all()
+        rows = men if is_paired else np.concatenate([men, women])
+        return structure, men, women, Factors.from_labels(structure.factors.select_rows(rows).labels), is_paired
+
+    def draw_and_count(rng: Rng) -> dict[str, float | None]:
+        structure, men, women, factors, is_paired = load_sides()
         scale = np.sqrt(1 + sum(deviation**2 for deviation in effects.values()))
+        estimate: EstimateGap = geneval.estimate_paired_gap if is_paired else geneval.estimate_gap
 
-        def score(men: float, women: float) -> pd.DataFrame:
-            signed = np.where(is_man, 1, -1) * draw_effects(rng, structure, effects)
-            right = rng.normal(size=structure.n) < scale * ndtri(np.where(is_man, men, women)) + signed
-            roles = {"correct": right, "matched": np.ones(structure.n)}
-            return pd.concat([base.assign(role=role, score=values.astype(float)) for role, values in roles.items()])
+        def draw(rate_of_men: float, rate_of_women: float) -> tuple[Floats, Floats]:
+            effect, noise = draw_effects(rng, structure, effects), rng.normal(size=structure.n)
+            right_men = noise[men] < scale * ndtri(rate_of_men) + effect[men]
+            right_women = noise[women] < scale * ndtri(rate_of_women) - effect[women]
+            return right_men.astype(np.float64), right_women.astype(np.float64)
 
-        scores = score(0.7, 0.7)
-        tables = (scores, keep_former_columns(scores, structure), score(0.75, 0.65))
-        found, former, shifted = (find_record(geneval.measure(table), "acc gap") for table in tables)
-        return {TYPE_I: is_significant(found), FORMER: is_significant(former), COVERAGE: covers(shifted, 10.0)}
+        even, uneven = draw(0.7, 0.7), draw(0.75, 0.65)
+        return {
+            TYPE_I: rejects(estimate(*even, factors), 0.0),
+            FORMER: rejects(estimate(*even, None), 0.0),
+            COVERAGE: not rejects(estimate(*uneven, factors), 10.0),
+        }
 
     return each(draw_and_count)
-
-
-def add_keys(structure: Structure, benchmark: str) -> pd.DataFrame:
-    """Return the columns of items with the key columns of a table of scores."""
-    assert structure.columns is not None
-    keys = {"model": "m", "benchmark": benchmark, "part": "all", "language": "en", "protocol": "published"}
-    return structure.columns.assign(item=[str(number) for number in range(structure.n)], **keys)
 
 
 def ideas(per: int | None) -> Simulate:
@@ -273,7 +250,7 @@ def ideas(per: int | None) -> Simulate:
 
         def estimate(ratios_of_items: Floats, known: Mapping[str, str]) -> Estimate | None:
             ratios = {number: ratios_of_items[numbers == number] for number in ids}
-            return estimate_fixed_rate([GestPart("template", ratios, ids, values[:0], 0, ideas=known)])
+            return estimate_fixed_rate([GestPart("template", ratios, ids, [], 0, ideas=known)])
 
         # Stereotypes 8 to 16 are about men, so g_s is exp(0.3).
         shifted = estimate(values + np.where(numbers >= 8, 0.15, -0.15), labels)

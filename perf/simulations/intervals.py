@@ -23,7 +23,7 @@ from tiltmeter.measures.balanced_measures import estimate_type_balanced_mean
 from tiltmeter.measures.bootstrap import compute_percentile_intervals, draw_counts
 from tiltmeter.measures.estimates import Estimate, Interval, Mean, Ratio, Share, compute_two_sided_p
 from tiltmeter.measures.factors import Factors
-from tiltmeter.measures.gest_parts import GestPart, estimate_rate
+from tiltmeter.measures.gest_parts import GestPart
 from tiltmeter.measures.ranks import compare_means, compare_shares, compute_comparison_level, compute_rank_intervals
 from tiltmeter.measures.standard_errors import Floats
 from tiltmeter.measures.template_variation import TemplateVariation
@@ -240,7 +240,7 @@ def part(name: str, values: Floats, per: int) -> GestPart:
     """Return a template with `per` log ratios for each stereotype."""
     ratios = {number: values[(number - 1) * per : number * per] for number in gest.STEREOTYPES}
     ids = {number: [f"{number}/{index}" for index in range(per)] for number in gest.STEREOTYPES}
-    return GestPart(name, ratios, ids, np.empty(0), 1)
+    return GestPart(name, ratios, ids, [], 1)
 
 
 MEN = np.array([number in gest.MALE for number in gest.STEREOTYPES])
@@ -262,10 +262,9 @@ def stereotype_rates(draw: Draw, per: int, *, bias: float, spread: float, templa
         fixed, random = gest.estimate_fixed_rate(parts), gest.estimate_random_g_s(parts)
         # Slow with many sentences, and computed in the same way as g_s.
         q_m = gest.estimate_fixed_rate(parts, "q_m") if per < 100 else None
-        q_i = estimate_rate(parts[0].ratios[8], 1)
+        q_i = Ratio(parts[0].estimates[8])
         assert isinstance(fixed, Ratio)
         assert isinstance(random, Ratio)
-        assert isinstance(q_i, Ratio)
         null = not bias and not spread
         return {
             "these stereotypes": covered(fixed, float(np.mean(these))),
@@ -287,7 +286,7 @@ def translation_rates(per: int, level: float, bias: float, spread: float, missin
         groups = {}
         for number, rate in zip(gest.STEREOTYPES, true, strict=True):
             gendered = (rng.random(per) >= missing).astype(float)
-            groups[number] = gest_mt._Group(gendered, gendered * (rng.random(per) < rate))
+            groups[number] = gest_mt._Group(gendered, gendered * (rng.random(per) < rate), np.full(per, None))
         case = gest_mt._System("m", "b", "all", "sk", "p", groups, groups[8], 999)
         # The true values are the expected Agresti-Coull centres.
         sizes = np.array([group.n for group in groups.values()], dtype=float)

@@ -17,7 +17,7 @@ import tiltmeter
 from perf.simulations.runner import Rng
 from tiltmeter.datasets.dataset_loader import load
 from tiltmeter.forms import get_item_form
-from tiltmeter.measures.factors import Codes, Factors
+from tiltmeter.measures.factors import Codes, Factors, Labels
 from tiltmeter.measures.standard_errors import Floats
 
 PREDICTIONS = "slds-lmu/stereotypes-multi/results/predictions"
@@ -59,6 +59,16 @@ class Structure:
         columns = None if self.columns is None else self.columns.iloc[rows].reset_index(drop=True)
         answers = tuple(values[rows] for values in self.answers)
         return replace(self, factors=self.factors.select_rows(rows), columns=columns, answers=answers)
+
+    def get_columns(self) -> pd.DataFrame:
+        """Return the columns of the items."""
+        assert self.columns is not None, "made items have no columns"
+        return self.columns
+
+    def get_labels(self, column: str) -> Labels:
+        """Return a column of the items."""
+        labels: Labels = self.get_columns()[column].to_numpy(dtype=object)
+        return labels
 
     @cached_property
     def codes(self) -> dict[str, Codes]:

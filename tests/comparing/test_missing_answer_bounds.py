@@ -7,8 +7,10 @@ import pytest
 import tiltmeter
 from tests.runs.made import chosen_scores, run
 from tests.support.messages import assert_mentions
+from tiltmeter.comparing.missing_answer_bounds import MissingAnswerBounds
 from tiltmeter.comparing.paired_difference import Difference
 from tiltmeter.reports.comparison import describe_difference
+from tiltmeter.reports.comparison_matrix import get_sign
 from tiltmeter.runs.result import Result
 
 PART = "intrasentence"
@@ -65,3 +67,19 @@ def test_a_gate_fails_if_missing_answers_could_make_the_model_worse(tmp_path: Pa
     (passed,) = tiltmeter.check(complete, baseline=baseline, no_worse_than="stereoset.SS 5")
     (failed,) = tiltmeter.check(partial, baseline=baseline, no_worse_than="stereoset.SS 5")
     assert (passed.passed, failed.passed) == (True, False)
+
+
+def test_a_model_is_not_farther_if_missing_answers_could_reverse_the_distances() -> None:
+    """SS 64 and 42: 14 and 8 points from 50. With all missing answers against the stereotype, 42 would be 35."""
+    certain, open_ = (compare_ss(with_refusals("one", 64.0, 0), with_refusals("other", 42.0, n)) for n in (0, 800))
+    assert (certain.verdict, open_.verdict) == ("significant", "significant")
+    assert_mentions(describe_difference(certain), "farther from 50 than other")
+    assert_mentions(describe_difference(open_), "one is significantly higher", "not significantly farther")
+    assert (get_sign(certain), get_sign(open_)) == ("+", "/")
+
+
+def test_distances_can_change_by_the_changes_of_both_sides() -> None:
+    """60 could be 55, and 45 could be 40: the difference is at most 5 points smaller, but that of distances 10."""
+    sides = MissingAnswerBounds.from_range(60.0, 55.0, 60.0), MissingAnswerBounds.from_range(45.0, 40.0, 45.0)
+    found = sides[0].subtract_bounds(sides[1])
+    assert (found.below, found.above, found.largest_change) == (5.0, 5.0, 10.0)

@@ -435,6 +435,7 @@ def test_ranks_and_rates_account_for_shared_english_originals() -> None:
     scores = table(np.random.default_rng(3), n=4)
     copies = pd.concat([scores.assign(item=scores["item"] + f"-{copy}") for copy in range(10)], ignore_index=True)
     copies["idea"] = copies["item"].str.split("-").str[0]
+    copies = copies.assign(sub_stereotype="1 - made", family_words=True)
     alone, ignored, counted = (measure(rows) for rows in (scores, copies.drop(columns="idea"), copies))
 
     def width(records: list[Record], name: str, number: int) -> float:
@@ -448,3 +449,7 @@ def test_ranks_and_rates_account_for_shared_english_originals() -> None:
     }
     assert ranks["ignored"] < ranks["alone"] <= ranks["counted"]
     assert all(width(counted, "q_i", n) > 2 * width(ignored, "q_i", n) for n in numbers)
+    for group in ("1 - made", "male stereotypes"):
+        pairs = [[record for record in found if record.group == group] for found in (ignored, counted)]
+        (narrow,), (wide,) = pairs
+        assert present(wide.high) - present(wide.low) > 2 * (present(narrow.high) - present(narrow.low)), group

@@ -350,3 +350,22 @@ def test_translations_of_one_original_are_a_cluster() -> None:
         assert 2.0 < widths[0] / widths[1] < 2.6
         assert present(shared[name].p_value) > present(alone[name].p_value)
     assert of_all(measure(scores.assign(idea=scores["item"])))["f_s"] == alone["f_s"]
+
+
+def test_rates_and_ranks_of_single_stereotypes_account_for_shared_originals() -> None:
+    """Each translation occurs five times: all values stay, intervals are about sqrt(5) times as wide."""
+    counts = {number: (70 - 10 * (number % 4), 10 + 10 * (number % 4), 20) for number in range(1, 17)}
+    scores = table(counts, family=frozenset({8})).assign(sub_stereotype="1 - made")
+    number = scores["item"].str.split("-").str[1].astype(int)
+    copies = scores.assign(idea=scores["stereotype"].astype(str) + "-" + (number // 5).astype(str))
+    alone, shared = (by_name(measure(each)) for each in (scores, copies))
+    named = [key for key in alone if key[2] in ("p_i", "p_fam", "yield", "untold genders gap")]
+    assert {key[0] for key in named} == {"all", "stereotype", "sub_stereotype", "family words"}
+    for key in named:
+        assert shared[key].value == pytest.approx(alone[key].value), key
+        widths = [present(record[key].high) - present(record[key].low) for record in (shared, alone)]
+        assert 1.9 < widths[0] / widths[1] < 2.7, key
+    ranks = [key for key in alone if key[2] == "feminine rank"]
+    widths = [sum(present(record[key].high) - present(record[key].low) for key in ranks) for record in (shared, alone)]
+    assert widths[0] > widths[1] + 10
+    assert by_name(measure(scores.assign(idea=scores["item"]))) == alone

@@ -229,7 +229,7 @@ def test_log_g_s_matches_gest() -> None:
     values = rng.normal(size=192)
     ratios = {number: values[strata == number] for number in range(1, 17)}
     ids = {number: [f"{number}-{index}" for index in range(12)] for number in ratios}
-    result = estimate_fixed_rate([GestPart("template-1", ratios, ids, values[:0], 1)])
+    result = estimate_fixed_rate([GestPart("template-1", ratios, ids, [], 1)])
     short = log_g_s(values, strata)
     assert present(result).interval() == pytest.approx(short.interval())
     assert present(result).standard_error.df == pytest.approx(short.standard_error.df)

@@ -5,7 +5,7 @@ import pytest
 
 from perf.simulations.word_lists import Lists, word_lists
 from tests.runs.word_lists import word_scores
-from tiltmeter.measures.word_association import D, measure
+from tiltmeter.measures.word_association import D_LIKE, D, measure
 
 TIMES = 100
 
@@ -35,3 +35,11 @@ def test_missing_answers_widen_the_claim() -> None:
     assert lost.missing == pytest.approx(0.4, abs=0.05)
     assert (lost.lowest_possible or 0) < 0 < (lost.highest_possible or 0)
     assert (given.p_value or 0) < 0.05 < (lost.p_value or 0)
+
+
+@pytest.mark.parametrize("share", [0.5, 0.7])
+def test_the_interval_for_other_stereotypes_is_never_the_narrower_one(share: float) -> None:
+    found = {record.measure: record for record in measure(word_scores(share=share)) if record.view == "all"}
+    these, like = (found[name].interval or (0.0, 0.0) for name in (D.name, D_LIKE.name))
+    assert like[0] <= these[0] + 1e-12
+    assert like[1] >= these[1] - 1e-12

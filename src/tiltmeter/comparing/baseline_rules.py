@@ -148,11 +148,7 @@ def _judge_difference(
         cell.location,
         f"{quantity.name} farther from {quantity.ideal:g} than the baseline{group}",
         contrast.farther,
-        # Missing answers that move a value by a width move its distance from the ideal by at most this width.
-        (
-            contrast.farther_low - difference.missing.largest_change,
-            contrast.farther_high + difference.missing.largest_change,
-        ),
+        difference.possible_farther,
         contrast.n,
         lenient,
         even=tolerance.passes(lenient),

@@ -48,8 +48,8 @@ def _describe_these(inference: LanguageInference, name: str) -> str:
             f"no evidence that the languages differ for {models} (largest difference: {difference}; joint test {test})"
         )
     pairs = len(inference.differences)
-    count = f"{inference.significant} of {pairs} pairs, " if pairs > 1 else ""
-    return f"the languages differ for {models} (largest difference: {difference}; {count}joint test {test})"
+    share = f"{inference.significant} of {pairs} pairs, " if pairs > 1 else ""
+    return f"the languages differ for {models} (largest difference: {difference}; {share}joint test {test})"
 
 
 def _describe_like(these: LanguageInference, like: LanguageInference) -> str:

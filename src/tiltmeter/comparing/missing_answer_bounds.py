@@ -9,26 +9,36 @@ from tiltmeter.runs.result import Result
 
 @dataclass(frozen=True, slots=True)
 class MissingAnswerBounds:
-    """How much lower and higher a number could be if all missing answers were known."""
+    """How much lower and higher a number could be if all missing answers were known.
 
-    below: float = 0.0
-    above: float = 0.0
+    The number is a value, or the difference between two values. `largest_change` is how much the distance of the value
+    from its ideal could change, or the difference between both distances.
+    """
 
-    @property
-    def largest_change(self) -> float:
-        """The larger of `below` and `above`."""
-        return max(self.below, self.above)
+    below: float
+    above: float
+    largest_change: float
+
+    @classmethod
+    def from_range(cls, value: float, lowest: float, highest: float) -> "MissingAnswerBounds":
+        """Return the bounds of a value that could be from `lowest` to `highest`."""
+        return cls(value - lowest, highest - value, max(value - lowest, highest - value))
 
     def subtract_bounds(self, other: "MissingAnswerBounds") -> "MissingAnswerBounds":
         """Return how much lower and higher the difference between this number and another number could be.
 
-        >>> MissingAnswerBounds(1.0, 2.0).subtract_bounds(MissingAnswerBounds(10.0, 20.0))
-        MissingAnswerBounds(below=21.0, above=12.0)
+        The largest changes are added, because two values on opposite sides of their ideal can both move in the same
+        direction, so that one distance becomes smaller and the other larger.
+
+        >>> MissingAnswerBounds(1.0, 2.0, 2.0).subtract_bounds(MissingAnswerBounds(10.0, 20.0, 20.0))
+        MissingAnswerBounds(below=21.0, above=12.0, largest_change=22.0)
         """
-        return MissingAnswerBounds(self.below + other.above, self.above + other.below)
+        return MissingAnswerBounds(
+            self.below + other.above, self.above + other.below, self.largest_change + other.largest_change
+        )
 
 
-NO_MISSING_ANSWERS = MissingAnswerBounds()
+NO_MISSING_ANSWERS = MissingAnswerBounds(0.0, 0.0, 0.0)
 BoundsByMeasure = Mapping[tuple[str, ...], MissingAnswerBounds]
 
 
@@ -47,7 +57,7 @@ def index_missing_answer_bounds(
             if lowest is None or highest is None or not _is_about(record, where or {}):
                 continue
             key = (name, record.model, record.benchmark, record.part, record.language, record.protocol, record.measure)
-            found[key] = MissingAnswerBounds(record.value - lowest, highest - record.value)
+            found[key] = MissingAnswerBounds.from_range(record.value, lowest, highest)
     return found
 
 

@@ -77,8 +77,7 @@ class ChangeRow:
     @property
     def interval(self) -> Interval:
         """The 95% interval of `farther`, widened by the largest change that missing answers could cause."""
-        contrast, change = self.difference.contrast, self.difference.missing.largest_change
-        return contrast.farther_low - change, contrast.farther_high + change
+        return self.difference.possible_farther
 
     @property
     def outcome(self) -> ChangeOutcome:

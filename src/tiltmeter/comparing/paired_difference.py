@@ -121,6 +121,12 @@ class PairedDifference:
         """The interval of the difference, widened by what missing answers could change."""
         return self.contrast.low - self.missing.below, self.contrast.high + self.missing.above
 
+    @property
+    def possible_farther(self) -> Interval:
+        """The interval of `contrast.farther`, widened by what missing answers could change."""
+        change = self.missing.largest_change
+        return self.contrast.farther_low - change, self.contrast.farther_high + change
+
     def to_row(self) -> dict[str, Any]:
         """Return the difference as a row of a table."""
         c = self.contrast

@@ -52,7 +52,9 @@ class Standing:
     @property
     def is_separated(self) -> bool:
         """Whether the model and the reference model differ significantly in their distances from the ideal."""
-        return self.p_farther < ALPHA and self.difference.verdict == "significant"
+        low, high = self.difference.possible_farther
+        is_certain = not self.difference.missing.largest_change or not low <= 0 <= high
+        return self.p_farther < ALPHA and self.difference.verdict == "significant" and is_certain
 
     @property
     def depends_on_missing_answers(self) -> bool:

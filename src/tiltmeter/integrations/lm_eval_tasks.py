@@ -17,15 +17,15 @@ from tiltmeter.datasets import parse_spec
 from tiltmeter.datasets.dataset_loader import reject_text_export
 from tiltmeter.errors import UsageError
 from tiltmeter.files import reject_unwritable_folder, write_text
+from tiltmeter.forms import get_item_form
 from tiltmeter.forms.association import AssociationItem
 from tiltmeter.forms.multiple_choice import MultipleChoiceItem
-from tiltmeter.forms.pairs import PairItem
 from tiltmeter.reports.exports.exported_model import build_slug
-from tiltmeter.runs.harness_predictions import get_option_texts
 from tiltmeter.runs.portions import UNDIVIDED, Portion, load_portions
 from tiltmeter.runs.run_preparation import limit_items
 
 _FUNCTIONS = "tiltmeter_tasks"
+_ROLES_OF_PAIRS = {"more": "stereotype", "less": "anti-stereotype"}
 _METRICS = {
     "pairs": ("stereotype_preferred",),
     "association": ("stereotype_preferred", "sense_preferred"),
@@ -116,13 +116,12 @@ def _build_files(portion: Portion) -> Iterator[tuple[str, str]]:
 
 
 def _build_document(item: Any) -> dict[str, Any]:
-    names = {"more": "stereotype", "less": "anti-stereotype"} if isinstance(item, PairItem) else {}
-    options = get_option_texts(item)
+    options = get_item_form(item).options(item)
     document = {
         "id": item.id,
         "prompt": _build_prompt(item),
         "options": list(options.values()),
-        "roles": [names.get(role, role) for role in options],
+        "roles": [_ROLES_OF_PAIRS.get(role, role) for role in options],
     }
     return document | ({"correct": item.correct} if isinstance(item, MultipleChoiceItem) else {})
 

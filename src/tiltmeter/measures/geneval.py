@@ -20,7 +20,7 @@ import pandas as pd
 from tiltmeter.errors import DataError
 from tiltmeter.forms.geneval import FEMININE, MASCULINE
 from tiltmeter.measures.estimates import PERCENT, Estimate, PairedMean, Share, WeightedShares
-from tiltmeter.measures.factors import read_factors
+from tiltmeter.measures.factors import Factors, read_factors
 from tiltmeter.measures.item_contributions import ItemValues, scale_role, weigh_difference
 from tiltmeter.measures.measure import Measure
 from tiltmeter.measures.records import (
@@ -32,7 +32,7 @@ from tiltmeter.measures.records import (
     split_by_key,
 )
 from tiltmeter.measures.score_checks import require_columns
-from tiltmeter.measures.standard_errors import compute_standard_error
+from tiltmeter.measures.standard_errors import Floats, compute_standard_error
 from tiltmeter.measures.validity_rules import Row, ValidityRule
 
 CORRECT, MATCHED = "correct", "matched"
@@ -179,12 +179,22 @@ def _estimate_gap(masculine: pd.DataFrame, feminine: pd.DataFrame, pairs: pd.Dat
     """Estimate acc_m − acc_f, paired if all items are in pairs; return the estimate and the number of items."""
     n = len(masculine) + len(feminine)
     if pairs is not None and 2 * len(pairs) == n and len(pairs) > 1:
-        differences = 100 * (pairs[MASCULINE] - pairs[FEMININE]).to_numpy(dtype=float)
-        return PairedMean.from_differences(differences, read_factors(pairs, FACTORS)), n
+        sides = [pairs[gender].to_numpy(dtype=float) for gender in (MASCULINE, FEMININE)]
+        return estimate_paired_gap(sides[0], sides[1], read_factors(pairs, FACTORS)), n
     sides = [side[CORRECT].to_numpy(dtype=float) for side in (masculine, feminine)]
+    return estimate_gap(sides[0], sides[1], read_factors(pd.concat([masculine, feminine]), FACTORS)), n
+
+
+def estimate_paired_gap(masculine: Floats, feminine: Floats, factors: Factors | None) -> PairedMean:
+    """Estimate acc_m − acc_f from the correctness (0 or 1) of the two items of each pair."""
+    return PairedMean.from_differences(100 * (masculine - feminine), factors)
+
+
+def estimate_gap(masculine: Floats, feminine: Floats, factors: Factors | None) -> WeightedShares:
+    """Estimate acc_m − acc_f from the correctness (0 or 1) of single items; `factors` has the masculine items first."""
+    sides = (masculine, feminine)
     counts, sizes = (np.array(list(map(function, sides)), dtype=np.float64) for function in (np.sum, len))
     signs = (100.0, -100.0)
     influence = [sign * (side - side.mean()) / len(side) for sign, side in zip(signs, sides, strict=True)]
-    factors = read_factors(pd.concat([masculine, feminine]), FACTORS)
     error = compute_standard_error(np.concatenate(influence), factors)
-    return WeightedShares(np.array(signs), counts, sizes).share_factors(error), n
+    return WeightedShares(np.array(signs), counts, sizes).share_factors(error)

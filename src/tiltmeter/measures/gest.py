@@ -42,7 +42,8 @@ import pandas as pd
 
 from tiltmeter.forms.gest import STEREOTYPES
 from tiltmeter.measures.bootstrap import RESAMPLES
-from tiltmeter.measures.estimates import Interval, Ratio
+from tiltmeter.measures.estimates import Interval, Mean, Ratio
+from tiltmeter.measures.factors import Labels
 from tiltmeter.measures.gest_measures import (
     AS_PUBLISHED,
     G_S,
@@ -64,7 +65,6 @@ from tiltmeter.measures.gest_parts import (
     count_fewest_sentences,
     estimate_fixed_rate,
     estimate_random_g_s,
-    estimate_rate,
     estimate_template_variation,
     have_same_stereotypes,
     resample_means,
@@ -232,7 +232,7 @@ class _Templates(RecordKey):
         for index, (number, values) in enumerate(part.ratios.items()):
             group, n = str(number), len(values)
             resampled = part.resampled_log_rates[number]
-            ratio = Ratio(part.estimates[number]) if number in part.estimates else None
+            ratio = _build_ratio(part.estimates.get(number))
             for view, scale in (("stereotype", 1.0), (AS_PUBLISHED, _PUBLISHED)):
                 rate = math.exp(scale * part.log_rates[index])
                 ends = compute_rate_interval(ratio, None if resampled is None else np.exp(scale * resampled), scale, n)
@@ -240,21 +240,20 @@ class _Templates(RecordKey):
             yield self._build_rank_record(part.name, group, float(ranks[index]), n, rank_ends, index)
 
     def _build_sub_stereotype_records(self, part: GestPart) -> Iterator[Record]:
-        for group, values in part.subs.items():
-            n, ratio = len(values), estimate_rate(values, part.resamples)
-            ends = compute_rate_interval(ratio, None, 1.0, n)
-            yield self._build_record(part.name, "sub_stereotype", group, "q_i", compute_masculine_rate(values), n, ends)
+        for group, ids in part.subs.items():
+            rate = compute_masculine_rate(part.get_ratios(ids))
+            ends = compute_rate_interval(_build_ratio(part.estimate_log_rate(ids)), None, 1.0, len(ids))
+            yield self._build_record(part.name, "sub_stereotype", group, "q_i", rate, len(ids), ends)
 
     def _build_family_word_records(self, part: GestPart) -> Iterator[Record]:
-        if not part.family.size:
+        n = len(part.family)
+        if not n:
             return
-        resampled = resample_means(part.family, "family words", part.resamples)
-        n, ratio = part.family.size, estimate_rate(part.family, part.resamples)
+        values, ratio = part.get_ratios(part.family), _build_ratio(part.estimate_log_rate(part.family))
+        resampled = resample_means(values, "family words", part.resamples)
         for view, group, scale in (("family words", "male stereotypes", 1.0), (AS_PUBLISHED, "all", _PUBLISHED)):
             ends = compute_rate_interval(ratio, None if resampled is None else np.exp(scale * resampled), scale, n)
-            yield self._build_record(
-                part.name, view, group, "q_fam", compute_masculine_rate(scale * part.family), n, ends
-            )
+            yield self._build_record(part.name, view, group, "q_fam", compute_masculine_rate(scale * values), n, ends)
 
     def _build_mean_rank_records(self) -> Iterator[Record]:
         """Yield the record of each stereotype's feminine rank, as the mean over templates."""
@@ -305,6 +304,10 @@ class _Templates(RecordKey):
             means = np.mean([compute_average_ranks(part.log_rates) for part in parts], axis=0)
             for number, rank in zip(parts[0].ratios, means.tolist(), strict=True):
                 yield self._build_record(name, view, str(number), "feminine rank", rank, len(parts))
+
+
+def _build_ratio(log: Mean | None) -> Ratio | None:
+    return None if log is None else Ratio(log)
 
 
 def _pool_models(measured: Sequence[_Templates], language: str) -> _Templates:
@@ -381,11 +384,15 @@ def _build_part(name: str, rows: pd.DataFrame, about_men: Collection[int], resam
     values, numbers = rows["score"].to_numpy(dtype=float), rows["stereotype"].to_numpy(dtype=int)
     ratios = {number: values[numbers == number] for number in sorted(set(numbers.tolist()))}
     items = rows["item"].to_numpy(dtype=object)
-    ids = {number: [str(item) for item in items[numbers == number]] for number in ratios}
+    ids = {number: _list_ids(items[numbers == number]) for number in ratios}
     family = np.zeros(len(rows), dtype=bool)
     if "family_words" in rows.columns:
         family = rows["family_words"].eq(True).to_numpy(dtype=bool)
     family = family & np.isin(numbers, list(about_men))
-    subs = {group: values[rows["sub_stereotype"] == group] for group in list_sub_stereotypes(rows)}
+    subs = {group: _list_ids(items[rows["sub_stereotype"] == group]) for group in list_sub_stereotypes(rows)}
     ideas = dict(zip(rows["item"], rows[IDEA], strict=True)) if IDEA in rows.columns else {}
-    return GestPart(name, ratios, ids, values[family], resamples, about_men, subs, ideas)
+    return GestPart(name, ratios, ids, _list_ids(items[family]), resamples, about_men, subs, ideas)
+
+
+def _list_ids(items: Labels) -> list[str]:
+    return [str(item) for item in items]

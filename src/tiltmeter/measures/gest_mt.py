@@ -16,7 +16,8 @@ always below 1, and f_s is 2% smaller than with plain shares.
 Intervals and tests:
 
     p_i, p_fam      Agresti-Coull interval. With fewer than 20 translations it is too narrow, so the wider of the
-                    Agresti-Coull and the mid-P binomial interval is used.
+                    Agresti-Coull and the mid-P binomial interval is used. If translations share an English original,
+                    the numbers of translations are divided by the design effect.
     f_s, f_m,       Stereotypes are fixed: combined Wilson intervals (`WeightedShares`), tests of f_s against 0 and of
     p_m, p_f        f_m against 0.5. Stereotypes with fewer than 20 translations with a gender are left out, and the
                     value over all stereotypes is "as published". If fewer than half of the stereotypes of a side
@@ -26,13 +27,15 @@ Intervals and tests:
     stereotypes
     like these
     yield           the wider of the mid-P binomial and the Agresti-Coull interval. Over all stereotypes, n is replaced
-                    by the effective sample size of a stratified sample, with stereotypes as strata.
-    feminine rank   pairwise comparisons of stereotypes (see `ranks`)
+                    by the effective sample size of a stratified sample, with stereotypes as strata. Translations of one
+                    English original are a cluster.
+    feminine rank   pairwise comparisons of stereotypes (see `ranks`), with the numbers of translations of p_i
 """
 
 import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -203,20 +206,19 @@ def compute_masculine_interval(masculine: float, feminine: float) -> Interval:
     return max(0.0, centre - reach), min(1.0, centre + reach)
 
 
-def compute_share_interval(groups: Sequence[Floats]) -> Interval:
+def compute_share_interval(groups: Sequence[Floats], ideas: Sequence[Labels] | None = None) -> Interval:
     """Return the interval of a share of translations; `groups` has an array of 0 and 1 for each stereotype.
 
-    The interval is the wider of the mid-P and the Agresti-Coull interval. At some shares near 1, the mid-P interval
-    contains the true share in only 92% of data sets. With few translations, the Agresti-Coull interval is too narrow.
+    `ideas` has an array of identifiers of the English originals for each stereotype. The interval is the wider of the
+    mid-P and the Agresti-Coull interval. At some shares near 1, the mid-P interval contains the true share in only 92%
+    of data sets. With few translations, the Agresti-Coull interval is too narrow.
 
     >>> low, high = compute_share_interval([np.repeat([1.0, 0.0], [36, 4])])
     >>> f"{low:.4f} {high:.4f}"
     '0.7638 0.9674'
     """
-    values, sizes = np.concatenate(groups), [len(group) for group in groups]
-    means = np.repeat([group.mean() for group in groups], sizes)
-    strata = np.repeat(np.arange(len(groups)), sizes).astype(object)
-    error = compute_standard_error((values - means) / len(values), strata=strata if len(groups) > 1 else None)
+    values = np.concatenate(groups)
+    error = _compute_sum_error(groups, [len(group) / len(values) for group in groups], ideas)
     share = Share(float(values.mean()), error, len(values), 1.0)
     low, high = share.interval()
     agresti_coull = compute_masculine_interval(share.value * share.size, (1 - share.value) * share.size)
@@ -271,12 +273,12 @@ def notes(scores: pd.DataFrame) -> list[str]:
 class _Group:
     """A group of translations: two arrays with 1 or 0 for "has a gender" and for "is masculine".
 
-    `ideas` are identifiers of the English originals (see `compute_sentence_digest`), if they are known.
+    `ideas` are identifiers of the English originals (see `compute_sentence_digest`); None if one is not known.
     """
 
     gendered: Floats
     masculine: Floats
-    ideas: Labels | None = None
+    ideas: Labels
 
     @property
     def counts(self) -> tuple[int, int]:
@@ -288,6 +290,26 @@ class _Group:
     def n(self) -> int:
         """The number of translations with a gender."""
         return int(self.gendered.sum())
+
+    @property
+    def given(self) -> Floats:
+        """The translations with a gender: 1 for masculine, 0 for feminine."""
+        return self.masculine[self.gendered > 0]
+
+    @property
+    def given_ideas(self) -> Labels:
+        """The identifiers of the English originals of the translations with a gender."""
+        return self.ideas[self.gendered > 0]
+
+    @cached_property
+    def effective_counts(self) -> tuple[float, float]:
+        """The number of masculine translations and that of all with a gender, reduced for shared originals."""
+        masculine, feminine = self.counts
+        if not self.n:
+            return 0.0, 0.0
+        share = WeightedShares(np.ones(1), np.array([float(masculine)]), np.array([float(masculine + feminine)]))
+        share = share.share_factors(_compute_sum_error([self.given], [1.0], [self.given_ideas]))
+        return float(share.counts[0]), float(share.sizes[0])
 
     def fill_missing_genders(self, masculine: bool) -> "_Group":
         """Return the group with missing genders replaced by masculine, or by feminine if `masculine` is false."""
@@ -315,9 +337,10 @@ class _Group:
     @property
     def interval(self) -> Interval:
         """The Agresti-Coull interval of the masculine rate; with few translations, the mid-P interval if wider."""
-        if 0 < self.n < FEWEST:
-            return compute_share_interval([self.masculine[self.gendered > 0]])
-        return compute_masculine_interval(*self.counts)
+        masculine, n = self.effective_counts
+        if 0 < n < FEWEST:
+            return compute_share_interval([self.given], [self.given_ideas])
+        return compute_masculine_interval(masculine, n - masculine)
 
 
 @dataclass(frozen=True)
@@ -345,9 +368,9 @@ class _System(RecordKey):
         return np.array([group.rate for group in self.groups.values()])
 
     @property
-    def counts(self) -> list[tuple[int, int]]:
-        """For each stereotype: the number of masculine translations, and the number of translations with a gender."""
-        return [(group.counts[0], group.n) for group in self.groups.values()]
+    def effective_counts(self) -> list[tuple[float, float]]:
+        """For each stereotype: the number of masculine translations and that of all with a gender (`_Group`)."""
+        return [group.effective_counts for group in self.groups.values()]
 
     def build_records(self, margins: Mapping[str, float]) -> Iterator[Record]:
         yield from self._build_rate_records(margins)
@@ -471,7 +494,8 @@ class _System(RecordKey):
         used = (sizes > 0) & (weights != 0)
         shrunk = (weights * sizes / (sizes + _Z**2))[used]
         groups = [group for group, is_used in zip(self.groups.values(), used, strict=True) if is_used]
-        error = _compute_rate_error(groups, shrunk)
+        given, ideas = [group.given for group in groups], [group.given_ideas for group in groups]
+        error = _compute_sum_error(given, shrunk.tolist(), ideas)
         return WeightedShares(shrunk, counts[used], sizes[used], constant).share_factors(error)
 
     def _estimate_given_random_f_s(self, weights: Floats) -> Mean | None:
@@ -480,12 +504,16 @@ class _System(RecordKey):
 
     def _build_missing_gender_records(self) -> Iterator[Record]:
         """Yield the records on translations without a gender: stereotypes about men compared with those about women."""
-        sizes = np.array([len(group.gendered) for group in self.groups.values()], dtype=np.float64)
-        counts = sizes - np.array([group.n for group in self.groups.values()])
+        groups = list(self.groups.values())
+        sizes = np.array([len(group.gendered) for group in groups], dtype=np.float64)
+        counts = sizes - np.array([group.n for group in groups])
         if not counts.any() or self.male.all() or not self.male.any():
             return
         sides = [float(self._compute_weights(*side) @ (100.0 * counts / sizes)) for side in ((1.0, 0.0), (0.0, 1.0))]
-        estimate = WeightedShares(100.0 * self._compute_weights(1.0, -1.0), counts, sizes)
+        weights = 100.0 * self._compute_weights(1.0, -1.0)
+        missing, ideas = [1 - group.gendered for group in groups], [group.ideas for group in groups]
+        error = _compute_sum_error(missing, weights.tolist(), ideas)
+        estimate = WeightedShares(weights, counts, sizes).share_factors(error)
         n = int(sizes.sum())
         yield from UNTOLD_GENDERS.build_records(self, estimate, (sides[0], sides[1]), n, intervals=bool(self.resamples))
 
@@ -499,9 +527,11 @@ class _System(RecordKey):
             yield self._build_record("stereotype", name, "feminine rank", float(ranks[index]), group.n, ends)
 
     def _build_yield_record(self, view: str, name: str, numbers: Iterable[int]) -> Record:
-        gendered = [self.groups[number].gendered for number in numbers]
+        gendered, ideas = zip(
+            *((self.groups[number].gendered, self.groups[number].ideas) for number in numbers), strict=True
+        )
         values = np.concatenate(gendered)
-        ends = compute_share_interval(gendered) if self.resamples else None
+        ends = compute_share_interval(gendered, ideas) if self.resamples else None
         return self._build_record(view, name, YIELD, float(values.mean()), len(values), ends)
 
     def _compute_weights(self, male: float, female: float) -> Floats:
@@ -521,17 +551,19 @@ class _System(RecordKey):
         return build_record(self, self.part, view, group, measure, value, n, ends=ends, label=label, **other_fields)
 
 
-def _compute_rate_error(groups: Sequence[_Group], weights: Floats) -> StandardError:
-    """Return the standard error of a weighted sum of masculine shares, with English originals as clusters."""
-    influence, ideas, strata = [], [], []
-    for number, (group, weight) in enumerate(zip(groups, weights.tolist(), strict=True)):
-        values = group.masculine[group.gendered > 0]
-        influence.append(weight * (values - values.mean()) / len(values))
-        known = np.full(len(group.gendered), None, dtype=object) if group.ideas is None else group.ideas
-        ideas.append(known[group.gendered > 0])
-        strata.append(np.full(len(values), number, dtype=object))
-    factors = build_factors(dict.fromkeys(FACTORS, np.concatenate(ideas)), FACTORS)
-    return compute_standard_error(np.concatenate(influence), factors, np.concatenate(strata))
+def _compute_sum_error(
+    groups: Sequence[Floats], weights: Sequence[float], ideas: Sequence[Labels] | None
+) -> StandardError:
+    """Return the standard error of a weighted sum of shares, with English originals as clusters.
+
+    `groups` has an array of 0 and 1 for each stereotype, and `ideas` the originals; each stereotype is a stratum.
+    """
+    centred = [weight * (group - group.mean()) / len(group) for group, weight in zip(groups, weights, strict=True)]
+    strata = np.repeat(np.arange(len(groups)), [len(group) for group in groups]).astype(object)
+    columns = {} if ideas is None else dict.fromkeys(FACTORS, np.concatenate(ideas))
+    return compute_standard_error(
+        np.concatenate(centred), build_factors(columns, FACTORS), strata if len(groups) > 1 else None
+    )
 
 
 def _build_mean_rank_records(systems: Sequence[_System]) -> Iterator[Record]:
@@ -566,7 +598,7 @@ def _compute_rank_intervals(systems: Sequence[_System]) -> list[Interval] | None
     level = compute_comparison_level(len(systems[0].groups), len(systems))
     below = []
     for system in systems:
-        counts, sizes = (np.array(column, dtype=np.float64) for column in zip(*system.counts, strict=True))
+        counts, sizes = (np.array(column, dtype=np.float64) for column in zip(*system.effective_counts, strict=True))
         below.append(compare_shares(counts, sizes, level))
     return compute_rank_intervals(below, [system.rates for system in systems])
 
@@ -595,10 +627,12 @@ def _group_by_portion(scores: pd.DataFrame, resamples: int) -> Iterator[_System]
             number: _build_group(values[numbers == number], ideas[numbers == number])
             for number in sorted(set(numbers.tolist()))
         }
-        subs = {name: _build_group(values[rows["sub_stereotype"] == name]) for name in list_sub_stereotypes(rows)}
-        family_group = _build_group(values[family & np.isin(numbers, list(stereotypes.about_men))])
+        masks = {name: (rows["sub_stereotype"] == name).to_numpy() for name in list_sub_stereotypes(rows)}
+        subs = {name: _build_group(values[mask], ideas[mask]) for name, mask in masks.items()}
+        family = family & np.isin(numbers, list(stereotypes.about_men))
+        family_group = _build_group(values[family], ideas[family])
         yield _System(*key.names, groups, family_group, resamples, stereotypes, subs)
 
 
-def _build_group(values: Floats, ideas: Labels | None = None) -> _Group:
+def _build_group(values: Floats, ideas: Labels) -> _Group:
     return _Group((~np.isnan(values)).astype(float), (values == MASCULINE).astype(float), ideas)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from tiltmeter.measures.bootstrap import compute_percentile_intervals, draw_counts
 from tiltmeter.measures.estimates import Interval, Mean, Ratio
-from tiltmeter.measures.factors import build_factors
+from tiltmeter.measures.factors import Factors, build_factors
 from tiltmeter.measures.gest_measures import IDEA
 from tiltmeter.measures.ranks import compare_means, compute_comparison_level, compute_rank_intervals
 from tiltmeter.measures.standard_errors import Floats, compute_standard_error
@@ -51,17 +51,18 @@ class GestPart:
     """The log ratios of one template, by stereotype and sub-stereotype.
 
     `ids` are the ids of the sentences of each stereotype, and `ideas` maps ids to an identifier of the English original
-    (see `compute_sentence_digest`). `family` are the log ratios of sentences with family words, and `about_men` are the
-    numbers of the stereotypes about men. If `resamples` is 0, there are no intervals.
+    (see `compute_sentence_digest`). `family` are the ids of sentences with family words, and `subs` those of the
+    sentences of each sub-stereotype. `about_men` are the numbers of the stereotypes about men. If `resamples` is 0,
+    there are no intervals.
     """
 
     name: str
     ratios: dict[int, Floats]
     ids: dict[int, list[str]]
-    family: Floats
+    family: Sequence[str]
     resamples: int
     about_men: Collection[int] = MALE
-    subs: Mapping[str, Floats] = field(default_factory=dict)
+    subs: Mapping[str, Sequence[str]] = field(default_factory=dict)
     ideas: Mapping[str, str] = field(default_factory=dict)
 
     @cached_property
@@ -88,17 +89,35 @@ class GestPart:
     @cached_property
     def estimates(self) -> dict[int, Mean]:
         """The estimate of the log q_i of each stereotype with several sentences; empty if there are no intervals."""
+        estimates = ((number, self.estimate_log_rate(ids)) for number, ids in self.ids.items())
+        return {number: estimate for number, estimate in estimates if estimate is not None}
+
+    @cached_property
+    def _ratios_by_id(self) -> dict[str, float]:
         return {
-            number: self._estimate_log_rate(number)
+            item: ratio
             for number, ids in self.ids.items()
-            if self.resamples and len(ids) > 1
+            for item, ratio in zip(ids, self.ratios[number].tolist(), strict=True)
         }
 
-    def _estimate_log_rate(self, number: int) -> Mean:
-        """Estimate the log q_i of a stereotype; sentences with the same English original are correlated."""
-        ideas = np.array([self.ideas.get(item) for item in self.ids[number]], dtype=object)
-        factors = build_factors({IDEA: ideas}, (IDEA,))
-        return Mean.from_values(self.ratios[number], factors if factors and factors.are_shared() else None)
+    def get_ratios(self, ids: Sequence[str]) -> Floats:
+        """Return the log ratios of the sentences with these ids."""
+        return np.array([self._ratios_by_id[item] for item in ids], dtype=np.float64)
+
+    def estimate_log_rate(self, ids: Sequence[str]) -> Mean | None:
+        """Estimate the mean log ratio of sentences; None if `resamples` is 0 or there is a single sentence.
+
+        Sentences with the same English original are correlated.
+        """
+        if not self.resamples or len(ids) < 2:
+            return None
+        factors = self.build_idea_factors(ids)
+        return Mean.from_values(self.get_ratios(ids), factors if factors and factors.are_shared() else None)
+
+    def build_idea_factors(self, ids: Sequence[str]) -> Factors | None:
+        """Return the factor whose labels are the English originals of the sentences with these ids."""
+        ideas = np.array([self.ideas.get(item) for item in ids], dtype=object)
+        return build_factors({IDEA: ideas}, (IDEA,))
 
     def has_sentences_for(self, rate: str) -> bool:
         """Tell whether a rate is defined: q_m needs sentences about men, q_f about women, and g_s about both."""
@@ -145,8 +164,8 @@ def estimate_fixed_rate(parts: Sequence[GestPart], rate: str = "g_s") -> Ratio |
     strata = total.index.get_level_values(0).to_numpy(dtype=object)
     if min(pd.Series(strata).value_counts()) < 2:
         return None
-    ideas = np.array([parts[0].ideas.get(item) for item in total.index.get_level_values(1)], dtype=object)
-    error = compute_standard_error(total.to_numpy(dtype=float), build_factors({IDEA: ideas}, (IDEA,)), strata)
+    factors = parts[0].build_idea_factors(total.index.get_level_values(1).tolist())
+    error = compute_standard_error(total.to_numpy(dtype=float), factors, strata)
     return Ratio(Mean(log_rate, error)) if error.value else None
 
 
@@ -204,11 +223,6 @@ def compute_rate_interval(ratio: Ratio | None, resampled: Floats | None, scale: 
         return None
     low, high = ratio.interval()
     return low**scale, high**scale
-
-
-def estimate_rate(values: Floats, resamples: int) -> Ratio | None:
-    """Estimate the geometric mean of ratios from their logarithms; None if `resamples` is 0 or there is one value."""
-    return Ratio(Mean.from_values(values)) if resamples and len(values) > 1 else None
 
 
 def count_fewest_sentences(parts: Sequence[GestPart]) -> int:

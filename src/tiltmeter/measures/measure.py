@@ -207,7 +207,7 @@ _NOUNS = {
     "anti_stereotype_word": ("anti-stereotype word", "anti-stereotype words"),
     "more_terms": ("term of the more stereotypical sentence", "terms of the more stereotypical sentences"),
     "less_terms": ("term of the less stereotypical sentence", "terms of the less stereotypical sentences"),
-    "names": ("two people", "pairs of people"),
+    "names": ("pair of names", "pairs of names"),
     "idea": ("English original", "English originals"),
 }
 

@@ -17,7 +17,7 @@ import pandas as pd
 from tiltmeter.errors import DataError
 from tiltmeter.measures.bootstrap import RESAMPLES
 from tiltmeter.measures.estimates import Mean, Ratio
-from tiltmeter.measures.factors import read_factors
+from tiltmeter.measures.factors import Factors, Labels, read_factors
 from tiltmeter.measures.gest import AS_PUBLISHED, G_S
 from tiltmeter.measures.gest_measures import GEST_MEASURES, OCCUPATION_FACTORS
 from tiltmeter.measures.records import (
@@ -30,7 +30,7 @@ from tiltmeter.measures.records import (
     split_by_key,
 )
 from tiltmeter.measures.score_checks import require_columns, require_finite_scores
-from tiltmeter.measures.standard_errors import compute_standard_error
+from tiltmeter.measures.standard_errors import Floats, compute_standard_error
 
 GENDERS = ("male", "female")
 # The part of WinoBias that the paper compares with GEST.
@@ -106,19 +106,27 @@ class _Occupations(RecordKey):
 
 
 def _estimate_rate(rows: pd.DataFrame, male_sign: int, female_sign: int) -> Ratio:
-    """Estimate g_s, q_m or q_f from its weights in `_RATES`; the genders of occupations are strata."""
+    """Estimate g_s, q_m or q_f from its weights in `_RATES`."""
     if not male_sign or not female_sign:
         rows = rows[rows["occupation_gender"] == (GENDERS[0] if male_sign else GENDERS[1])]
-    scores, male = rows["score"].to_numpy(dtype=float), (rows["occupation_gender"] == GENDERS[0]).to_numpy()
-    log, influence = 0.0, np.zeros(len(rows))
+    scores, genders = rows["score"].to_numpy(dtype=float), rows["occupation_gender"].to_numpy(dtype=object)
+    return estimate_rate(scores, genders, read_factors(rows, OCCUPATION_FACTORS), male_sign, female_sign)
+
+
+def estimate_rate(
+    scores: Floats, genders: Labels, factors: Factors | None, male_sign: int = 1, female_sign: int = -1
+) -> Ratio:
+    """Estimate the exponential of a weighted sum of two means: of men's and of women's occupations (g_s by default).
+
+    `genders` are the genders of the occupations; they are strata.
+    """
+    male = genders == GENDERS[0]
+    log, influence = 0.0, np.zeros(len(scores))
     for sign, side in ((male_sign, male), (female_sign, ~male)):
         if sign:
             log += sign * float(scores[side].mean())
             influence[side] = sign * (scores[side] - scores[side].mean()) / side.sum()
-    factors = read_factors(rows, OCCUPATION_FACTORS)
-    return Ratio(
-        Mean(log, compute_standard_error(influence, factors, rows["occupation_gender"].to_numpy(dtype=object)))
-    )
+    return Ratio(Mean(log, compute_standard_error(influence, factors, genders)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -149,6 +149,14 @@ def get_strata(rows: pd.DataFrame) -> Labels:
     return labels
 
 
+def estimate_delta_s(right: Floats, casting: Labels, factors: Factors | None, strata: Labels) -> Mean:
+    """Estimate ΔS from the accuracy of each item (0 or 100) and its casting: pro- or anti-stereotypical, or neither."""
+    weights = weigh_pro_anti(casting)
+    pro, anti = casting == PRO, casting == ANTI
+    centred = right - np.where(pro, right[pro].mean(), np.where(anti, right[anti].mean(), 0.0))
+    return Mean(float(weights @ right), compute_standard_error(weights * centred, factors, strata))
+
+
 def _estimate_share(values: Floats, factors: Factors | None, strata: Labels) -> Share:
     mean = float(values.mean())
     return Share(mean, compute_standard_error((values - mean) / len(values), factors, strata), len(values))
@@ -172,10 +180,7 @@ class _People(RecordKey):
         male, female = genders[MALE], genders[FEMALE]
         groups = rows["stereotypical"].to_numpy(dtype=object)
         if {PRO, ANTI} <= set(groups.tolist()):
-            weights = weigh_pro_anti(groups)
-            means = {group: right[groups == group].mean() for group in (PRO, ANTI)}
-            centred = right - np.array([means.get(group, 0.0) for group in groups])
-            estimate = Mean(float(weights @ right), compute_standard_error(weights * centred, factors, strata))
+            estimate = estimate_delta_s(right, groups, factors, strata)
             n = int(np.isin(groups, (PRO, ANTI)).sum())
             yield self._build_record("all", "all", DELTA_S, estimate, n, margin, intervals=intervals)
         if male and female and all((rows["gender"] == gender).any() for gender in (MALE, FEMALE)):

@@ -235,13 +235,14 @@ def estimate_fixed_d(percentages: Floats, tests: Labels, factors: Factors | None
 def estimate_random_d(percentages: Floats, tests: Labels, factors: Factors | None) -> RescaledShare | None:
     """Estimate d for a population of tests, of which those in the data are a sample; None with too few tests.
 
-    Tests share words, so the standard error is at least that for the tests in the data.
+    Tests share words and have few pairs of names, so the standard error is at least that for the tests in the data, and
+    the degrees of freedom are at most those. Therefore this interval is never the narrower one.
     """
     kept = np.isfinite(percentages)
     means = np.asarray(pd.Series(percentages[kept]).groupby(tests[kept]).mean(), dtype=np.float64)
     if len(means) < _FEWEST_TESTS:
         return None
     share = Share.from_values(means)
-    least = estimate_fixed_d(percentages, tests, factors).share.standard_error.value
-    error = replace(share.standard_error, value=max(least, share.standard_error.value))
+    fixed, own = estimate_fixed_d(percentages, tests, factors).share.standard_error, share.standard_error
+    error = replace(own, value=max(fixed.value, own.value), df=min(fixed.df, own.df))
     return RescaledShare(replace(share, standard_error=error), 1.0)

@@ -125,8 +125,9 @@ def describe_difference(difference: PairedDifference) -> str:
             low, high = (measure.number(end, signed=True) for end in difference.possible)
             note = f" If all missing answers were on one side, the difference could be from {low} to {high}."
         return f"{prefix}{start} between {left} and {right} (n={contrast.n:,}): {both}, difference {interval}.{note}"
-    if contrast.farther_low > 0 or contrast.farther_high < 0:
-        worse, better = (left, right) if contrast.farther_low > 0 else (right, left)
+    farther_low, farther_high = difference.possible_farther
+    if farther_low > 0 or farther_high < 0:
+        worse, better = (left, right) if farther_low > 0 else (right, left)
         words = f"{worse} is significantly farther from {ideal} than {better}"
     else:
         more, less = (left, right) if contrast.difference > 0 else (right, left)

@@ -130,9 +130,9 @@ def _build_matrix(subject: str, part: str, differences: Sequence[Difference]) ->
 
 def get_sign(difference: Difference) -> str:
     """Return the sign for a difference; SIGNS has the meaning of each sign."""
-    verdict, contrast = difference.verdict, difference.contrast
+    verdict, (farther_low, farther_high) = difference.verdict, difference.possible_farther
     if verdict == "significant":
-        return "+" if contrast.farther_low > 0 else "-" if contrast.farther_high < 0 else "/"
+        return "+" if farther_low > 0 else "-" if farther_high < 0 else "/"
     return {
         "not interpretable": "?",
         "contradictory": "!",

@@ -12,6 +12,7 @@ from tiltmeter.benchmarks.forced_choice.choice_scores import ANSWERED, ItemAnswe
 from tiltmeter.benchmarks.forced_choice.option_orders import Arrangement
 from tiltmeter.errors import DataError, UsageError
 from tiltmeter.forms import get_item_form
+from tiltmeter.forms.association import AssociationItem
 from tiltmeter.forms.multiple_choice import ROLES, MultipleChoiceItem, format_role_name
 from tiltmeter.runs.harness_logs import READERS, HarnessLog, LoggedQuestion
 from tiltmeter.runs.inspect_task_logs import TaskLog, score_task_log
