@@ -12,6 +12,7 @@ import pandas as pd
 from tiltmeter.benchmarks import get_benchmark
 from tiltmeter.benchmarks.benchmark import UnsupportedPart
 from tiltmeter.benchmarks.forced_choice.choice_scores import ItemAnswer, compute_item_scores
+from tiltmeter.benchmarks.forced_choice.context_frames import add_frames, get_frame_language
 from tiltmeter.benchmarks.forced_choice.option_orders import OptionOrderDesign
 from tiltmeter.benchmarks.forced_choice.prompts import Prompt, build_prompts
 from tiltmeter.benchmarks.forced_choice.reply_parser import REFUSAL, UNPARSEABLE, ParsedReply, parse_reply
@@ -315,6 +316,7 @@ def _store_outcomes(
         "design": "full" if options.full else "default",
         "temperature": sampling.temperature,
         "samples": options.samples,
+        **({"frames": list(options.frames)} if options.frames else {}),
         "max_tokens": sampling.max_tokens,
         "asked": len(plan.pending_questions),
         "stored": len(plan.stored),
@@ -390,6 +392,10 @@ def _build_prompts(
             run.notes.append(
                 f"{location} was asked with English instructions, because Tiltmeter has none in this language."
             )
+        if options.frames:
+            prompts = add_frames(prompts, options.frames, portion.language)
+            is_translated = get_frame_language(portion.language) == portion.language
+            suffixes.append("" if is_translated else "frame in English")
         suffix = ", ".join(filter(None, suffixes))
         yield _PortionPrompts(portion, f"{protocol}/{suffix}" if suffix else protocol, items, prompts)
 
