@@ -297,4 +297,5 @@ def test_all_forms_declare_factors() -> None:
         "winomt": ["nouns", "templates"],
         "geneval": ["words"],
         "word-association": ["names", "words"],
+        "own-prompts": ["templates", "wordings"],
     }

@@ -83,12 +83,14 @@ class MessageSet:
     - `parse(prompt, reply, language)` returns the option that a reply chooses for the item of the message.
     - `score(answered)` yields additional scores, as (item, role, score), from the messages with their answers.
     - `count_tokens(items)` returns the maximum length of a reply in tokens, unless the user sets another one.
+    - `has_options` is false if replies are free texts, of which only `score` makes scores.
     """
 
     build: Callable[[Sequence[Any], str, OptionOrderDesign, int], list[Prompt]]
     parse: Callable[[Prompt, str, str], ParsedReply]
     score: Callable[[Sequence[tuple[Prompt, ItemAnswer]]], Iterable[tuple[str, str, float]]]
     count_tokens: Callable[[Sequence[Any]], int]
+    has_options: bool = True
 
 
 @dataclass(frozen=True, slots=True)

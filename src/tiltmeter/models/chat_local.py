@@ -22,7 +22,6 @@ from tiltmeter.models.thinking_limit import ThinkingLimit, find_mark_token, gene
 from tiltmeter.models.tokenizer_growth import reject_text_growth
 from tiltmeter.models.tokenizer_text import TokenizerText, compute_settings_digest
 from tiltmeter.options import ModelOptions
-from tiltmeter.options.model_options import VARIANT_OPTIONS
 from tiltmeter.questions import ChatQuestion, Question, Reply, SamplingOptions
 
 # Number of messages whose label probabilities are computed together.
@@ -276,7 +275,8 @@ def open_local_chat(name: str, options: ModelOptions) -> LocalChat:
     start_template_worker()
     # The option --chat-template is turned off here, because a chat model always uses its chat template. The caller
     # raises an error if the option is set. The language model inside has no variants.
-    model = open_given_model(name, replace(options, chat_template=False, **dict.fromkeys(VARIANT_OPTIONS)))
+    plain = replace(options, chat_template=False, system_prompt=None, persona=None, thinking=None, thinking_tokens=None)
+    model = open_given_model(name, plain)
     if not isinstance(model, LocalModel) or model.kind != "causal":
         raise ModelError(f"{name} is not a causal model on this machine, so it cannot be a chat model; omit `chat:`.")
     return wrap_local_model(model, ChatVariant.from_options(options))

@@ -37,6 +37,8 @@ from tiltmeter.runs.score_tables import build_score_table
 from tiltmeter.runs.special_token_items import split_special_items
 
 FORCED_CHOICE, PROBABILITIES = "forced-choice", "choice-probabilities"
+# The protocol of forms whose items have no options.
+FREE_TEXT = "free-text"
 PROTOCOLS = {
     FORCED_CHOICE: "chat models: the option that the reply names; each item is asked in several orders and wordings",
     PROBABILITIES: "chat models: the probabilities of the options' labels as the first token of the reply",
@@ -397,7 +399,8 @@ def _build_prompts(
             is_translated = get_frame_language(portion.language) == portion.language
             suffixes.append("" if is_translated else "frame in English")
         suffix = ", ".join(filter(None, suffixes))
-        yield _PortionPrompts(portion, f"{protocol}/{suffix}" if suffix else protocol, items, prompts)
+        name = protocol if messages is None or messages.has_options else FREE_TEXT
+        yield _PortionPrompts(portion, f"{name}/{suffix}" if suffix else name, items, prompts)
 
 
 def _skip_special_tokens(entry: _PortionPrompts, model: ChatModel, run: ModelOutput) -> _PortionPrompts:
@@ -433,11 +436,14 @@ def _skip_long_items(
 
 def _build_choices(portion: Portion, protocol: str) -> list[tuple[Item, Choice]]:
     make = get_benchmark(portion.form).choice
-    if protocol == PROBABILITIES and get_benchmark(portion.form).messages is not None:
+    messages = get_benchmark(portion.form).messages
+    if protocol == PROBABILITIES and messages is not None:
         raise UnsupportedPart(
-            f"A reply about items of the form {portion.form} is a list, whose first token chooses no option; use "
-            f"--protocol {FORCED_CHOICE}."
+            f"A reply about items of the form {portion.form} is a list or text, whose first token chooses no option; "
+            f"use --protocol {FORCED_CHOICE}."
         )
+    if messages is not None and not messages.has_options:
+        return [(item, Choice("question", "", ())) for item in portion.items]
     if make is None:
         raise UnsupportedPart(
             f"Items of the form {portion.form} have no options, so chat models cannot be asked about them."
@@ -494,7 +500,9 @@ def _build_tables(
                 "thinking": reply.thinking,
             }
         )
-    scored = [(item, *score) for item, answers in by_item.items() for score in compute_item_scores(answers)]
+    has_options = messages is None or messages.has_options
+    choices = by_item if has_options else {}
+    scored = [(item, *score) for item, answers in choices.items() for score in compute_item_scores(answers)]
     if messages is not None:
         scored += messages.score(answered)
     rows_of_scores = ((entry.items[item], role, role, score) for item, role, score in scored)
@@ -524,7 +532,7 @@ def _read_reply(
         return ItemAnswer(prompt.arrangement, roles, shares), outcome
     parsed = REFUSAL if reply.refused else parse(prompt, reply.text, language)
     shares = tuple(float(place == parsed.place) for place in range(len(roles)))
-    answer = ItemAnswer(prompt.arrangement, roles, shares, parsed.outcome == "refusal")
+    answer = ItemAnswer(prompt.arrangement, roles, shares, parsed.outcome == "refusal", reply.text)
     return answer, parsed.outcome if parsed.place is None else roles[parsed.place]
 
 
