@@ -232,7 +232,7 @@ def test_a_cache_that_cannot_be_written(http_mirror, tmp_path, monkeypatch):
 
 
 def test_a_full_disk_is_not_taken_for_a_lost_connection(http_mirror, monkeypatch):
-    def full(*_: object) -> None:
+    def full(*_: object, **_options: object) -> None:
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(fetching, "download_file", full)

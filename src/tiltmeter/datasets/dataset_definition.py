@@ -121,8 +121,8 @@ class Dataset:
 
     @property
     def may_be_exported(self) -> bool:
-        """Whether texts of the data set may be written to other files; see `UpstreamFile.may_be_exported`."""
-        return all(isinstance(file, Path) or file.may_be_exported for file in self.files)
+        """Whether texts of the data set may be written to other files: its licence is stated, and no file is gated."""
+        return self.has_stated_licence and not any(isinstance(file, UpstreamFile) and file.gated for file in self.files)
 
     def select(self, part: str | None = None, languages: Iterable[str] = ()) -> tuple[Source, ...]:
         """Return the files of a part in these languages; raise an error if the part or a language is unknown.

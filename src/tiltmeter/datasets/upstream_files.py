@@ -78,11 +78,6 @@ class UpstreamFile:
         """The name `owner/repository/path`, which is used in messages and as the path in a mirror."""
         return f"{self.folder}/{self.path}"
 
-    @property
-    def may_be_exported(self) -> bool:
-        """Whether texts of the file may be written to other files: the licence is stated, and the file is not gated."""
-        return self.licence_stated and not self.gated
-
 
 @dataclass(frozen=True, slots=True)
 class Repository:
