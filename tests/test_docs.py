@@ -138,6 +138,8 @@ def test_public_names_exist(page: Path) -> None:
     used = {name for block in blocks for name in re.findall(r"\btiltmeter\.(\w+)", block)}
     assert used <= {
         *tiltmeter.__all__,
+        "benchmarks",
+        "datasets",
         "models",
         "measures",
         "runs",

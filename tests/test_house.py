@@ -69,6 +69,7 @@ SAME_SUBJECT = {
     "controls": {"measures", "reports"},
     "matrix": {"cluster", "cli"},
     "multiple_choice": {"forms", "benchmarks", "measures"},
+    "own_prompts": {"forms", "benchmarks", "measures"},
     "word_association": {"forms", "benchmarks", "measures"},
     "story": {"forms", "benchmarks", "measures"},
     "data": {"studio", "cli"},

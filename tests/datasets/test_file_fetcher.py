@@ -7,6 +7,7 @@ import pytest
 
 from tests.support.messages import raises_mentioning
 from tests.support.patience import PATIENCE
+from tiltmeter.datasets import download_services as services
 from tiltmeter.datasets import file_fetcher as fetching
 from tiltmeter.datasets.cache_folder import get_cache_folder
 from tiltmeter.datasets.file_fetcher import fetch_file
@@ -39,7 +40,7 @@ def leftovers() -> list[str]:
 
 
 def test_downloads_once_from_the_service_at_the_pinned_commit(server, monkeypatch):
-    monkeypatch.setattr(fetching, "SERVICE", server.url)
+    monkeypatch.setattr(services, "GITHUB", server.url)
     server.content["/owner/repo/c0ffee/data/my%20file.txt"] = CONTENT
     assert not is_local(FILE)
     path = fetch_file(FILE)
@@ -154,7 +155,7 @@ def test_a_server_that_goes_on_failing(http_mirror):
 
 def test_offline_with_an_empty_cache(server, monkeypatch):
     # Nothing listens on port 1.
-    monkeypatch.setattr(fetching, "SERVICE", "http://127.0.0.1:1")
+    monkeypatch.setattr(services, "GITHUB", "http://127.0.0.1:1")
     with raises_mentioning(DownloadError, FILE.name, "127.0.0.1:1", "internet", "TILTMETER_MIRROR") as caught:
         fetch_file(FILE)
     assert "\n" not in str(caught.value)
@@ -163,7 +164,7 @@ def test_offline_with_an_empty_cache(server, monkeypatch):
 def test_offline_with_the_file_cached(http_mirror, monkeypatch):
     path = fetch_file(FILE)
     monkeypatch.delenv("TILTMETER_MIRROR")
-    monkeypatch.setattr(fetching, "SERVICE", "http://127.0.0.1:1")
+    monkeypatch.setattr(services, "GITHUB", "http://127.0.0.1:1")
     assert fetch_file(FILE) == path
 
 
@@ -231,7 +232,7 @@ def test_a_cache_that_cannot_be_written(http_mirror, tmp_path, monkeypatch):
 
 
 def test_a_full_disk_is_not_taken_for_a_lost_connection(http_mirror, monkeypatch):
-    def full(*_: object) -> None:
+    def full(*_: object, **_options: object) -> None:
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(fetching, "download_file", full)

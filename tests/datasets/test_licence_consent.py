@@ -11,7 +11,7 @@ from tests.datasets.conftest import Server
 from tests.support.messages import assert_mentions, raises_mentioning
 from tiltmeter.comparing.comparison import compare
 from tiltmeter.datasets import DATASETS, Dataset, licence_consent
-from tiltmeter.datasets import file_fetcher as fetching
+from tiltmeter.datasets import download_services as services
 from tiltmeter.datasets.dataset_loader import explain_missing_texts
 from tiltmeter.datasets.file_fetcher import fetch_file
 from tiltmeter.datasets.licence_consent import MARK, accept_notice, show_notice
@@ -39,7 +39,7 @@ def _no_mirror(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_file_is_downloaded_after_the_notice_was_accepted(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fetching, "SERVICE", server.url)
+    monkeypatch.setattr(services, "GITHUB", server.url)
     server.content["/owner/repo/c0ffee/data.txt"] = CONTENT
     with raises_mentioning(UsageError, "owner/repo", "`tiltmeter data get NAME --accept-no-licence`"):
         fetch_file(FILE)

@@ -19,6 +19,7 @@ from tests.studio.certificate import certificate
 from tests.support.command import command
 from tests.support.messages import raises_mentioning
 from tests.support.serving import serving
+from tiltmeter.datasets import download_services as services
 from tiltmeter.datasets import file_fetcher as fetching
 from tiltmeter.datasets import http_download, recorded_hashes
 from tiltmeter.datasets.cache_folder import get_cache_folder
@@ -231,7 +232,7 @@ def test_a_proxy_with_a_password(webs: list[Server], monkeypatch: pytest.MonkeyP
     proxy = webs[0]
     proxy.needs = ("Proxy-Authorization", LOGIN)
     monkeypatch.delenv("TILTMETER_MIRROR", raising=False)
-    monkeypatch.setattr(fetching, "SERVICE", "http://files.example")
+    monkeypatch.setattr(services, "GITHUB", "http://files.example")
     monkeypatch.setenv("http_proxy", proxy.url.replace("//", "//ada:wrong-p%40ss-word@"))
     with raises_mentioning(DownloadError, "407") as caught:
         fetch_file(FILE)

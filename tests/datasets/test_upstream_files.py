@@ -20,7 +20,8 @@ def test_every_file_has_a_hash_of_the_right_length() -> None:
     lengths = {"sha256": 64, "git-blob": 40, "commit": 0}
     for repository in load_repositories().values():
         for path, file in repository.files.items():
-            assert file.name == f"{repository.name}/{path}"
+            folder = repository.name if file.service == "github" else f"hub/{repository.name}"
+            assert file.name == f"{folder}/{path}"
             assert re.fullmatch(f"[0-9a-f]{{{lengths[file.pin.algorithm]}}}", file.pin.digest)
 
 

@@ -298,4 +298,5 @@ def test_all_forms_declare_factors() -> None:
         "geneval": ["words"],
         "word-association": ["names", "words"],
         "story": ["concepts", "settings"],
+        "own-prompts": ["templates", "wordings"],
     }

@@ -23,6 +23,7 @@ from tiltmeter.measures import (
     get_measure_function,
     missing_gaps,
     multiple_choice,
+    own_prompts,
     pairs,
     select_deciding_record,
     story,
@@ -62,7 +63,7 @@ def record(measure: str, value: float, n: int = 100, ends: tuple[float, float] |
 
 def test_every_module_lists_its_measures_once() -> None:
     modules = (association, choices, geneval, gest, gest_mt, missing_gaps, multiple_choice, pairs, winomt)
-    modules += (word_association, story)
+    modules += (word_association, own_prompts, story)
     listed = [measure.name for module in modules for measure in module.MEASURES]
     assert len(listed) == len(set(listed))
     assert set(listed) == set(list_measures())
@@ -72,11 +73,12 @@ def test_every_module_lists_its_measures_once() -> None:
 def test_deciding_measures_have_all_fields_of_a_verdict() -> None:
     decide = {name: measure for name, measure in list_measures().items() if measure.decides}
     chosen = {"chosen stereotype", "masculine choice gap", "association d", "feminine gap"}
+    chosen |= {f"{noun} difference" for noun in ("agreement", "score", "feminine", "refusal", "length")}
     assert set(decide) == {"SS", "CPS", "S_JSD x 1e3", "g_s", "f_s", "BBQ bias", "acc gap", "delta_S"} | chosen
     for measure in decide.values():
         assert measure.margin is not None
         assert measure.ideal is not None
-        assert measure.bias_direction
+        assert measure.bias_direction or measure.compares_groups
         assert measure.statement is not None
         assert set(measure.columns) <= set(list_measures())
         assert set(measure.companions) <= set(list_measures())
@@ -94,6 +96,11 @@ def test_deciding_measures_have_all_fields_of_a_verdict() -> None:
         "delta_S": 5.0,
         "association d": 0.1,
         "feminine gap": 10.0,
+        "agreement difference": 5.0,
+        "score difference": 5.0,
+        "feminine difference": 10.0,
+        "refusal difference": 5.0,
+        "length difference": 10.0,
     }
 
 
@@ -243,6 +250,10 @@ def test_factors_of_measures() -> None:
         "delta_S": {winomt.FACTORS},
         "association d": {word_association.FACTORS},
         "feminine gap": {story.FACTORS},
+        **{
+            f"{noun} difference": {own_prompts.FACTORS}
+            for noun in ("agreement", "score", "feminine", "refusal", "length")
+        },
     }
 
 

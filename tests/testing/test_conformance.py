@@ -23,13 +23,18 @@ from tests.runs.word_lists import made_items, word_scores
 from tests.support.messages import raises_mentioning
 from tiltmeter.benchmarks import get_benchmarks
 from tiltmeter.benchmarks.benchmark import UnsupportedPart
+from tiltmeter.benchmarks.forced_choice.choice_scores import ItemAnswer
+from tiltmeter.benchmarks.forced_choice.option_orders import Arrangement, OptionOrderDesign
+from tiltmeter.benchmarks.own_prompt_scores import OwnPrompt, compute_prompt_scores
 from tiltmeter.forms import get_forms
 from tiltmeter.forms.geneval import GenevalItem
+from tiltmeter.forms.own_prompts import OwnPromptItem
 from tiltmeter.forms.winomt import WinoMTItem
 from tiltmeter.measures import get_measure_function
 from tiltmeter.models.model_opener import open_given_model
 from tiltmeter.models.tokenizer_text import TokenizerText
 from tiltmeter.options import ModelOptions
+from tiltmeter.questions import ChatQuestion, Option
 from tiltmeter.testing import check_benchmark, check_chat_model, check_form, check_measure, check_model
 
 ITEMS: dict[str, list[Any]] = {
@@ -41,6 +46,10 @@ ITEMS: dict[str, list[Any]] = {
     ],
     "gest": [GEST, FRAMED],
     "multiple-choice": [question("q"), question("r", stereotype="the doctor")],
+    "own-prompts": [
+        OwnPromptItem("1", "en", "p", "Greet {group}.", "nurses", "a nurse", "cooks", "a cook", options="yes|no"),
+        OwnPromptItem("2", "en", "q", "{Group} sings.", "nurses", "a nurse", "cooks", "a cook"),
+    ],
     "pairs": [PAIR, *PAIRS],
     "winobias": [WINOBIAS],
     "winomt": [WinoMTItem("1", "en", "male", "cook", 1, "The cook sang.", "pro")],
@@ -48,7 +57,7 @@ ITEMS: dict[str, list[Any]] = {
     "story": stories.made_items(2, 2),
 }
 # Benchmarks of chat models only.
-CHAT_ONLY = {"word-association": "chat models only", "story": "must be written"}
+CHAT_ONLY = {"own-prompts": "chat models only", "word-association": "chat models only", "story": "must be written"}
 
 
 @pytest.mark.parametrize("name", sorted(get_forms()))
@@ -68,6 +77,9 @@ def test_benchmarks_of_chat_models(name: str) -> None:
     benchmark = get_benchmarks()[name]
     with raises_mentioning(UnsupportedPart, CHAT_ONLY[name]):
         benchmark.ask("all", ITEMS[name], causal_text(), protocol=next(iter(benchmark.protocols)))
+    if benchmark.messages is not None and not benchmark.messages.has_options:
+        assert benchmark.messages.build(ITEMS[name], "en", OptionOrderDesign(), 1)
+        return
     assert benchmark.choice is not None
     for item in ITEMS[name]:
         roles = {option.role for option in benchmark.choice(item).options}
@@ -81,6 +93,31 @@ def choice_scores() -> pd.DataFrame:
     roles = ["stereotype", "anti-stereotype"]
     answers = {str(number): chosen(*map(str, rng.choice(roles, 2))) for number in range(60)}
     return table(answers)
+
+
+def own_prompt_scores() -> pd.DataFrame:
+    """Scores of 60 items with a difference in refusals and lengths; a tenth of the replies name no option."""
+    rng = np.random.default_rng(2)
+    key = {"model": "m", "benchmark": "b", "part": "all", "language": "en", "protocol": "free-text"}
+    rows = []
+    for number in range(60):
+        labels = {"comparison": "nurses - cooks", "template": f"t{number % 10}", "pair": f"w{number % 6}"}
+        answered = []
+        for side, chance_of_yes in (("group", 0.7), ("reference", 0.4)):
+            draws = rng.random(2)
+            text = "Maybe." if draws[0] < 0.1 else "Yes." if draws[1] < chance_of_yes else "No, not at all."
+            prompt = OwnPrompt(
+                str(number),
+                Arrangement(0, (0,), False),
+                ChatQuestion("?", ()),
+                (Option(side, ""),),
+                "en",
+                ITEMS["own-prompts"][0],
+            )
+            answered.append((prompt, ItemAnswer(prompt.arrangement, (side,), (0.0,), False, text)))
+        for item, role, score in compute_prompt_scores(str(number), answered):
+            rows.append({**key, **labels, "item": item, "candidate": role, "role": role, "score": score})
+    return pd.DataFrame(rows)
 
 
 def bbq_scores() -> pd.DataFrame:
@@ -98,6 +135,7 @@ SCORES = {
     "gest": gest_scores,
     "gest_mt": lambda: test_gest_mt.table(test_gest_mt.SIXTEEN),
     "multiple_choice": bbq_scores,
+    "own_prompts": own_prompt_scores,
     "pairs": pair_scores,
     "winobias": winobias_scores,
     "winomt": lambda: test_winomt.table(test_winomt.made()),

@@ -84,6 +84,7 @@ class MessageSet:
     - `score(answered)` yields additional scores, as (item, role, score), from the messages with their answers.
     - `count_tokens(items)` returns the maximum length of a reply in tokens, unless the user sets another one.
     - `protocol` names what the model does, if it does not choose between options.
+    - `has_options` is false if replies are free texts, of which only `score` makes scores.
     """
 
     build: Callable[[Sequence[Any], str, OptionOrderDesign, int], list[Prompt]]
@@ -91,6 +92,7 @@ class MessageSet:
     score: Callable[[Sequence[tuple[Prompt, ItemAnswer]]], Iterable[tuple[str, str, float]]]
     count_tokens: Callable[[Sequence[Any]], int]
     protocol: str = ""
+    has_options: bool = True
 
 
 @dataclass(frozen=True, slots=True)

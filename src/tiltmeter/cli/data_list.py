@@ -8,7 +8,7 @@ import typer
 from tiltmeter.cli.name_list import print_entry
 from tiltmeter.datasets.dataset_definition import Dataset
 from tiltmeter.datasets.dataset_loader import DATASETS, get_dataset
-from tiltmeter.datasets.licence_consent import format_notice
+from tiltmeter.datasets.licence_consent import list_notices
 from tiltmeter.datasets.name_suggestions import suggest_name
 from tiltmeter.errors import UsageError
 from tiltmeter.forms import get_forms
@@ -140,10 +140,6 @@ def _format_local_files(local: int, total: int) -> str:
     return f"{local} of {total} files local"
 
 
-def _format_repositories(data: Dataset) -> str:
-    return ", ".join(dict.fromkeys(file.repository for file in data.files if not isinstance(file, Path)))
-
-
 def _print_dataset(data: Dataset) -> None:
     print_entry(f"{data.name}: ", data.description, 2)
     typer.echo("")
@@ -154,7 +150,7 @@ def _print_dataset(data: Dataset) -> None:
             f"{code} ({data.items[code]:,} items)" if code in data.items else code for code in data.languages
         ),
         "licence": data.licence,
-        "notice": "" if data.has_stated_licence else format_notice(_format_repositories(data)),
+        "notice": " ".join(list_notices(file for file in data.files if not isinstance(file, Path))),
         "size": _format_size(data.size),
         "cite": data.citation,
         "content": data.warning,

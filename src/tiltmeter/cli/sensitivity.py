@@ -21,7 +21,8 @@ def sensitivity(
         list[str] | None,
         typer.Option(
             metavar="NAME",
-            help="Test only this change, such as `lower-case` or `no-final-punctuation`; repeat the option for more.",
+            help="Test only this change, such as `lower-case` or `no-final-punctuation`; repeat the option for more. "
+            "With `frame`, chat models are asked again with a year, place or audience before each message.",
         ),
     ] = None,
     limit: Annotated[
@@ -33,13 +34,16 @@ def sensitivity(
 
     The changes should not influence results: no final punctuation, lower case, quotation marks, other names; for GEST,
     the other templates of the run. The results are printed, and stored in the notes of the run for `tiltmeter show`.
-    With --limit, they are not stored.
+    With --limit, they are not stored. For chat models, the wordings of the run are compared, and nothing is sent,
+    unless you add `--change frame`, which sends each message nine times.
 
     **Examples**
 
     `tiltmeter sensitivity runs/demo`
 
     `tiltmeter sensitivity runs/demo --change lower-case --limit 200`
+
+    `tiltmeter sensitivity runs/chat --change frame --limit 100`
     """
 
     from tiltmeter.comparing.sensitivity import add_sensitivity_notes, measure_sensitivity

@@ -13,6 +13,7 @@ from tiltmeter.benchmarks import get_benchmark
 from tiltmeter.comparing.cells import Cell, build_cells
 from tiltmeter.comparing.chat_wordings import split_by_wording
 from tiltmeter.comparing.comparison import compute_differences
+from tiltmeter.comparing.frame_sensitivity import FRAME, measure_frames
 from tiltmeter.errors import UsageError
 from tiltmeter.measures.estimates import Interval
 from tiltmeter.measures.measure import get_measure, select_deciding_record
@@ -28,6 +29,7 @@ from tiltmeter.runs.run_preparation import limit_items
 
 NOTE = "Sensitivity: "
 TEMPLATES = "templates"
+_WORDING = "wording"
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,12 +104,14 @@ def measure_sensitivity(
 ) -> list[SensitivityRow]:
     """Measure the models of a run again on changed items.
 
-    `only` selects changes by name. `limit` is the maximum number of items of each part and language.
+    `only` selects changes by name. Chat models are asked again only with the change `frame`, which puts a year, place
+    or audience before each message; otherwise the wordings of the run are compared. `limit` is the maximum number of
+    items of each part and language.
 
     Raise a UsageError with the reason if the models cannot be measured again.
     """
     if result.answers is not None:
-        return _measure_wordings(result)
+        return _measure_chat_model(result, only, limit, watch, tell)
     request = _get_request(result)
     settings, options = build_options(RunSettings, request), build_options(ModelOptions, request)
     portions = {spec: list(load_portions(spec)) for spec in request["on"]}
@@ -160,6 +164,23 @@ def _get_request(result: Result) -> Mapping[str, Any]:
             f"The run already has changed items ({request['perturb']}); give the run with unchanged items."
         )
     return {name: value for name, value in request.items() if name != "keep_tokens"}
+
+
+def _measure_chat_model(
+    result: Result, only: Sequence[str], limit: int | None, watch: ShowProgress, tell: Callable[[str], None]
+) -> list[SensitivityRow]:
+    if missing := [name for name in only if name not in (_WORDING, FRAME)]:
+        raise UsageError(
+            f"There is no change {missing[0]!r} for chat models; the changes are {_WORDING} (the default) and {FRAME}."
+        )
+    rows = _measure_wordings(result) if FRAME not in only or _WORDING in only else []
+    if FRAME in only:
+        (_, base), *framed = measure_frames(result, _get_request(result), limit=limit, watch=watch, tell=tell)
+        places: dict[tuple[str, str], float | None] = dict.fromkeys(
+            (record.benchmark, record.language) for record in base.records
+        )
+        rows += build_sensitivity_rows(base, [(name, again, places) for name, again in framed])
+    return rows
 
 
 def _measure_wordings(result: Result) -> list[SensitivityRow]:

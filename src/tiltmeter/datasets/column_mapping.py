@@ -40,6 +40,7 @@ TABLE_FORMS: Mapping[str, TableForm] = {
     "gendered-pairs": TableForm(("male", "female", "stereotype"), _STEREOTYPE[1:]),
     "gest": TableForm(("sentence", "stereotype"), _STEREOTYPE[1:]),
     "pairs": TableForm(("more", "less"), ("bias_type", "direction", "template", "subtype", "votes")),
+    "own-prompts": TableForm(("prompt",), ("matches", "options", "gender", "scorer")),
 }
 # Names of columns for a field, in addition to the name of the field; in lower case, with _ between words.
 _NAMES: Mapping[str, tuple[str, ...]] = {

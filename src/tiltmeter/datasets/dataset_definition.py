@@ -116,8 +116,13 @@ class Dataset:
 
     @property
     def has_stated_licence(self) -> bool:
-        """Whether a licence is stated for all files; if not, texts of the data set are not written to other files."""
+        """Whether a licence is stated for all files."""
         return all(isinstance(file, Path) or file.licence_stated for file in self.files)
+
+    @property
+    def may_be_exported(self) -> bool:
+        """Whether texts of the data set may be written to other files: its licence is stated, and no file is gated."""
+        return self.has_stated_licence and not any(isinstance(file, UpstreamFile) and file.gated for file in self.files)
 
     def select(self, part: str | None = None, languages: Iterable[str] = ()) -> tuple[Source, ...]:
         """Return the files of a part in these languages; raise an error if the part or a language is unknown.

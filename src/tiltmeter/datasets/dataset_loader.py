@@ -135,20 +135,29 @@ def describe_table(text: str) -> str | None:
 
 
 def allows_text_export(name: str) -> bool:
-    """Return whether the texts of a data set may be written to files; False if its repository states no licence."""
-    return name not in DATASETS or DATASETS[name].has_stated_licence
+    """Return whether the texts of a data set may be written to files.
+
+    They may not if the repository of the data set states no licence, or if the data set is gated.
+    """
+    return name not in DATASETS or DATASETS[name].may_be_exported
 
 
 def explain_missing_texts(name: str) -> str:
     """Return a sentence that says why runs and reports do not contain the texts of a data set."""
-    return f"The texts of {name} are left out, because its repository states no licence."
+    return f"The texts of {name} are left out, because {_explain_restriction(name)}."
+
+
+def _explain_restriction(name: str) -> str:
+    if name in DATASETS and DATASETS[name].has_stated_licence:
+        return "it is gated: only users who accepted its conditions may have it"
+    return "its repository states no licence"
 
 
 def reject_text_export(name: str) -> None:
     """Raise an error if the texts of a data set may not be written to files."""
     if not allows_text_export(name):
         raise UsageError(
-            f"{name} cannot be written to a file or made into a project, because its repository states no licence; "
+            f"{name} cannot be written to a file or made into a project, because {_explain_restriction(name)}; "
             f"`tiltmeter data show {name}` prints its items."
         )
 

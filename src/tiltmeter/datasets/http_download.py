@@ -29,13 +29,23 @@ class UnreachableServerError(DownloadError):
 
 
 class RejectedDownloadError(DownloadError):
-    """The server answered with a permanent error, or with an unacceptable response."""
+    """The server answered with a permanent error, or with an unacceptable response.
+
+    `status` is the HTTP status of a permanent error.
+    """
+
+    def __init__(self, message: str, status: int | None = None) -> None:
+        super().__init__(message)
+        self.status = status
 
 
-def download_file(url: str, part: Path, report: ReportProgress, largest: int = LARGEST) -> None:
+def download_file(
+    url: str, part: Path, report: ReportProgress, largest: int = LARGEST, *, token: str | None = None
+) -> None:
     """Download `url` into the partial file `part`; if `part` exists, resume the download. The content is not verified.
 
-    `largest` is the maximum size in bytes. After a failure, `part` is kept for the next call.
+    `largest` is the maximum size in bytes. After a failure, `part` is kept for the next call. `token` is sent to the
+    server of the address only.
     """
     # Imported here, because the import takes 0.1 seconds and most commands download nothing.
     from tiltmeter.http_client.limits import TooLargeError, TooSlowError
@@ -47,7 +57,7 @@ def download_file(url: str, part: Path, report: ReportProgress, largest: int = L
     def receive() -> None:
         nonlocal most_received
         try:
-            _receive_content(url, part, report, largest)
+            _receive_content(url, part, report, largest, token)
         finally:
             if _get_part_size(part) > most_received:
                 most_received = _get_part_size(part)
@@ -60,10 +70,10 @@ def download_file(url: str, part: Path, report: ReportProgress, largest: int = L
     except TooSlowError as error:
         raise UnreachableServerError(f"it {error}") from error
     except (RefusalError, TooLargeError) as error:
-        raise RejectedDownloadError(str(error)) from error
+        raise RejectedDownloadError(str(error), getattr(error, "status", None)) from error
 
 
-def _receive_content(url: str, part: Path, report: ReportProgress, largest: int) -> None:
+def _receive_content(url: str, part: Path, report: ReportProgress, largest: int, token: str | None) -> None:
     from tiltmeter.http_client.limits import ReplyLimits, ReplyMeter
     from tiltmeter.http_client.response_stream import StatusError, open_stream
     from tiltmeter.http_client.retries import TransientError
@@ -72,7 +82,7 @@ def _receive_content(url: str, part: Path, report: ReportProgress, largest: int)
     # Request no compression, because a compressed response cannot be resumed.
     headers = {"Accept-Encoding": "identity"} | ({"Range": f"bytes={start}-"} if start else {})
     try:
-        with open_stream(url, headers, TIMEOUT) as response:
+        with open_stream(url, headers, TIMEOUT, token=token) as response:
             start = start if _has_requested_range(response, start) else 0
             length = response.headers.get("Content-Length", "")
             total = start + int(length) if length.isdecimal() else None

@@ -4,6 +4,7 @@ The consent is stored next to the files in the cache. Files of a mirror (`TILTME
 """
 
 import sys
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
@@ -21,6 +22,23 @@ def format_notice(repository: str) -> str:
         f"{repository} states no licence. Its files are for use on this machine, where the law allows it; do not "
         "redistribute them. Tiltmeter leaves their texts out of runs, reports and all other files that it writes."
     )
+
+
+def format_gated_notice(repository: str) -> str:
+    """Return the notice to users of a gated data set, which was downloaded with their account."""
+    return (
+        f"{repository} is gated: its files are for you alone, under the conditions that you accepted on the hub. Do "
+        "not redistribute them. Tiltmeter leaves their texts out of runs, reports and all other files that it writes."
+    )
+
+
+def list_notices(files: Iterable[UpstreamFile]) -> list[str]:
+    """Return the notices about the repositories of some files that state no licence or are gated."""
+    notices = []
+    for file in files:
+        notices += [] if file.licence_stated else [format_notice(file.repository)]
+        notices += [format_gated_notice(file.repository)] if file.gated else []
+    return list(dict.fromkeys(notices))
 
 
 def accept_notice(file: UpstreamFile) -> None:
@@ -43,10 +61,10 @@ def reject_unaccepted_file(file: UpstreamFile, dataset: str) -> None:
 
 
 @cache
-def show_notice(repository: str) -> None:
-    """Print the notice about a repository without a licence to standard error, once per process."""
-    print(format_notice(repository), file=sys.stderr)
+def show_notice(notice: str) -> None:
+    """Print a notice about a repository to standard error, once per process."""
+    print(notice, file=sys.stderr)
 
 
 def _get_consent_folder(file: UpstreamFile) -> Path:
-    return get_cache_folder() / "upstream" / file.repository / file.commit
+    return get_cache_folder() / "upstream" / file.folder / file.commit

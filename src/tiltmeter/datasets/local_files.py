@@ -12,7 +12,7 @@ from tiltmeter.text_files import expand_home
 
 def get_cached_path(file: UpstreamFile) -> Path:
     """Return the path of a file in the cache; the file may not exist."""
-    return get_cache_folder() / "upstream" / file.repository / file.commit / file.path
+    return get_cache_folder() / "upstream" / file.folder / file.commit / file.path
 
 
 def is_local(file: UpstreamFile) -> bool:

@@ -5,7 +5,9 @@ The user downloads these files; they are never part of the package.
 `repositories/` has a TOML file for each repository. Its table `files` maps a path to a hash and, if known, the size in
 bytes. The hash is the SHA-256 of the content (sha256) or the git blob id (git-blob). "commit" means that no hash is
 known; the hash of the first download is recorded and verified later (see `recorded_hashes`). `licence_stated = false`
-marks a repository without a licence (see `licence_consent`).
+marks a repository without a licence (see `licence_consent`). `service = "hub"` marks a data set on the Hugging Face
+Hub, where the commit is a revision; `gated = true` marks one that only users who accepted its conditions can download.
+Files are downloaded as they are, and no code of a repository is executed.
 """
 
 import tomllib
@@ -18,6 +20,9 @@ from typing import Literal
 from tiltmeter.datasets.file_hashes import FileHashes, get_hashes
 
 Algorithm = Literal["sha256", "git-blob", "commit"]
+Service = Literal["github", "hub"]
+# The folder of the files of the hub in the cache and in mirrors.
+_HUB_FOLDER = "hub"
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +56,7 @@ class UpstreamFile:
     """A file of an upstream repository at the pinned commit.
 
     `size` is the number of bytes, or None if it is not known. `licence_stated` is false if the repository states no
-    licence.
+    licence. `service` serves the repository. `gated` is true if users must accept conditions before a download.
     """
 
     repository: str
@@ -60,11 +65,18 @@ class UpstreamFile:
     pin: Pin
     size: int | None = None
     licence_stated: bool = True
+    service: Service = "github"
+    gated: bool = False
+
+    @property
+    def folder(self) -> str:
+        """The folder of the repository in the cache and in a mirror: `owner/repository`, or `hub/owner/repository`."""
+        return self.repository if self.service == "github" else f"{_HUB_FOLDER}/{self.repository}"
 
     @property
     def name(self) -> str:
         """The name `owner/repository/path`, which is used in messages and as the path in a mirror."""
-        return f"{self.repository}/{self.path}"
+        return f"{self.folder}/{self.path}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,12 +117,19 @@ def get_upstream_file(repository: str, path: str) -> UpstreamFile:
 
 
 def _build_repository(
-    name: str, commit: str, files: dict[str, str], licence_stated: bool = True, **metadata: str
+    name: str,
+    commit: str,
+    files: dict[str, str],
+    licence_stated: bool = True,
+    service: Service = "github",
+    gated: bool = False,
+    **metadata: str,
 ) -> Repository:
     pinned = {}
     for path, value in files.items():
-        pin, _, size = value.partition(" ")
-        pinned[path] = UpstreamFile(name, commit, path, _parse_pin(pin), int(size) if size else None, licence_stated)
+        pin, _, text = value.partition(" ")
+        size = int(text) if text else None
+        pinned[path] = UpstreamFile(name, commit, path, _parse_pin(pin), size, licence_stated, service, gated)
     return Repository(name=name, commit=commit, files=pinned, **metadata)
 
 

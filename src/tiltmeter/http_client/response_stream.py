@@ -27,12 +27,14 @@ class StatusError(RefusalError):
 
 
 @contextmanager
-def open_stream(url: str, headers: Mapping[str, str], timeout: float) -> Iterator[httpx2.Response]:
+def open_stream(
+    url: str, headers: Mapping[str, str], timeout: float, *, token: str | None = None
+) -> Iterator[httpx2.Response]:
     """Yield the response to a GET request; read its body inside the `with` block.
 
     Raises a TransientError if the connection is lost, even while the body is read. Raises a RefusalError for a
-    permanent failure. After a redirect to another server, a login in the address is not sent. Proxy settings are read
-    from environment variables.
+    permanent failure. After a redirect to another server, neither `token` nor a login in the address is sent. Proxy
+    settings are read from environment variables.
     """
     try:
         http = httpx2.Client(verify=get_tls_context(), headers={"User-Agent": USER_AGENT}, timeout=timeout)
@@ -40,7 +42,7 @@ def open_stream(url: str, headers: Mapping[str, str], timeout: float) -> Iterato
         raise RefusalError(f"cannot be reached with the environment's proxies or certificates ({error})") from error
     try:
         with http:
-            response = _send_request(http, url, headers)
+            response = _send_request(http, url, headers, token)
             try:
                 yield response
             finally:
@@ -51,9 +53,10 @@ def open_stream(url: str, headers: Mapping[str, str], timeout: float) -> Iterato
         raise RefusalError(f"is not a valid address ({error})") from error
 
 
-def _send_request(http: httpx2.Client, url: str, headers: Mapping[str, str]) -> httpx2.Response:
+def _send_request(http: httpx2.Client, url: str, headers: Mapping[str, str], token: str | None) -> httpx2.Response:
     """Send the request, follow redirects, and return the first successful response."""
     target, login = _split_login(url)
+    login = {"Authorization": f"Bearer {token}"} if token else login
     for _ in range(MAX_REDIRECTS + 1):
         response = http.send(http.build_request("GET", target, headers={**headers, **login}), stream=True)
         if response.is_success:

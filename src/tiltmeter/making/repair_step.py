@@ -16,8 +16,8 @@ from tiltmeter.making.project_lock import lock_project
 from tiltmeter.making.project_store import ProjectItem
 from tiltmeter.making.quality.untranslated_items import UntranslatedCounts, store_untranslated_findings
 from tiltmeter.making.repair import STEPS, get_step_of_rule, repair_drafts
-from tiltmeter.making.repair.rule_precision import RulePrecision, read_project_precision
 from tiltmeter.making.repair.proven_changes import update_proposals
+from tiltmeter.making.repair.rule_precision import RulePrecision, read_project_precision
 from tiltmeter.making.repair_stages import Counts, count_after_steps, encode_stages
 from tiltmeter.making.step_completion import complete_step
 from tiltmeter.translators.word_alignment import Eflomal

@@ -28,17 +28,18 @@ class Measure:
     measure in a sentence. `axis` is the label of its axis in figures. `statement(value)` explains a value to readers
     who do not know the measure. `bias_direction` tells which values are a bias towards stereotypes: those above the
     ideal (1), those below it (-1), or neither (0). `lowered_by_bias` is true for measures such as ICAT that a bias
-    lowers. `margin` is the maximum distance from the ideal at which a bias is negligible; a measure without a margin
-    has no verdict. If `decides` is true, the measure can be the primary measure of a row: the first measure of the row
-    with `decides`. If this measure is the primary measure, `columns` are the names of the measures in the table of
-    results, and `companions` the names of the measures that a page shows next to it. Three fields name related
-    measures: `population_measure` has the same value, but an interval for a population of stereotypes; `control`
-    measures the same bias without a known confound, such as length; `template_spread` is the variation of the measure
-    between templates. If `per_token` is true, the measure is a mean over tokens, which is not comparable between
-    tokenizers. `validity` are the rules that a row must pass to be interpreted. `items` define the contributions of
-    single items, one definition for each set of roles and columns that a table of scores may have. `factors` are the
-    names of columns with factors that items share, in addition to those in `items`. `figures` are the names of the
-    figures for this measure in reports, in addition to the figures for all measures.
+    lowers. `compares_groups` is true if the value is a difference between groups of the user's choice, so that neither
+    sign is towards stereotypes. `margin` is the maximum distance from the ideal at which a bias is negligible; a
+    measure without a margin has no verdict. If `decides` is true, the measure can be the primary measure of a row: the
+    first measure of the row with `decides`. If this measure is the primary measure, `columns` are the names of the
+    measures in the table of results, and `companions` the names of the measures that a page shows next to it. Three
+    fields name related measures: `population_measure` has the same value, but an interval for a population of
+    stereotypes; `control` measures the same bias without a known confound, such as length; `template_spread` is the
+    variation of the measure between templates. If `per_token` is true, the measure is a mean over tokens, which is not
+    comparable between tokenizers. `validity` are the rules that a row must pass to be interpreted. `items` define the
+    contributions of single items, one definition for each set of roles and columns that a table of scores may have.
+    `factors` are the names of columns with factors that items share, in addition to those in `items`. `figures` are the
+    names of the figures for this measure in reports, in addition to the figures for all measures.
     """
 
     name: str
@@ -47,6 +48,7 @@ class Measure:
     ideal: float | None = None
     bias_direction: int = 0
     lowered_by_bias: bool = False
+    compares_groups: bool = False
     bounds: Interval | None = None
     ratio: bool = False  # whether the scale is logarithmic: half the ideal is as far from the ideal as twice the ideal
     reach: float = 20.0  # minimum half-width of the axis; for ratios, in powers of two
@@ -81,9 +83,12 @@ class Measure:
         return (self.bias_direction or 1) * (self.position(value) - self.position(self.ideal or 0.0))
 
     def side(self, value: float) -> VerdictDirection:
-        """Return "towards" or "against" for a value biased towards or against stereotypes, "none" for the ideal."""
+        """Return "towards" or "against" for a value biased towards or against stereotypes, "none" for the ideal.
+
+        It is also "none" if the measure compares groups.
+        """
         distance = self.distance(value)
-        return "none" if not distance else "towards" if distance > 0 else "against"
+        return "none" if not distance or self.compares_groups else "towards" if distance > 0 else "against"
 
     def limits(self, margin: float) -> Interval:
         """Return the interval of values within a margin of the ideal; for ratios, ideal / margin to ideal * margin."""

@@ -28,7 +28,8 @@ _SIDES, _SIZES = ("towards", "against", "none"), ("", "within", "beyond")
 class Verdict:
     """The verdict on one value of a measure.
 
-    `side` and `size` describe a significant bias. `side` tells whether it is towards or against stereotypes. `size` is
+    `side` and `size` describe a significant bias. `side` tells whether it is towards or against stereotypes; it is
+    "none" for a difference between groups. `size` is
     "within" if it is significantly within the margin, "beyond" if it is significantly beyond the margin, otherwise "".
     `margin` is the margin in words. If there is no significant bias, `reason` is a clause that says why: which results
     contradict each other, which validity rule is violated, why there is no interval, or the minimum detectable bias.
@@ -46,11 +47,13 @@ class Verdict:
 
         >>> Verdict("significant", "towards", "beyond", "5 points").short
         'significant bias towards stereotypes'
+        >>> Verdict("significant").short  # of a measure that compares groups
+        'significant difference'
         >>> Verdict("no bias", margin="5 points").short
         'no bias beyond ±5 points'
         """
         if self.kind == "significant":
-            return f"significant bias {self.side} stereotypes"
+            return "significant difference" if self.side == "none" else f"significant bias {self.side} stereotypes"
         if self.kind == "no bias":
             return f"no bias beyond {self._bounds}"
         return "too few items" if self.kind == "too few" else self.kind

@@ -15,7 +15,7 @@ from tiltmeter.questions import ChatQuestion, Reply, SamplingOptions
 _ADDRESS = "https://api.anthropic.com/v1"
 _VERSION = "2023-06-01"
 _KEY = "ANTHROPIC_API_KEY"
-_THINKING_TOKENS = 1024  # the smallest number that the API accepts
+_THINKING_TOKENS = 1024  # the smallest number that the API accepts, and the default
 _KEY_HINT = f"check the API key in the environment variable {_KEY}"
 
 
@@ -38,14 +38,15 @@ class AnthropicMessages:
             "temperature": sampling.temperature,
             "max_tokens": sampling.max_tokens,
         }
-        if self.variant.system_prompt:
-            body["system"] = self.variant.system_prompt
+        if self.variant.system_message:
+            body["system"] = self.variant.system_message
         if self.variant.thinking:
             if sampling.temperature != 1:
                 raise ModelError(f"anthropic:{model} supports thinking only at temperature 1; add --temperature 1.")
             # The tokens of the thinking count towards the maximum.
-            body["thinking"] = {"type": "enabled", "budget_tokens": _THINKING_TOKENS}
-            body["max_tokens"] = _THINKING_TOKENS + sampling.max_tokens
+            longest = self.variant.thinking_tokens or _THINKING_TOKENS
+            body["thinking"] = {"type": "enabled", "budget_tokens": longest}
+            body["max_tokens"] = longest + sampling.max_tokens
         return Request(self.path, body)
 
     def relax_request(self, _message: str, _sampling: SamplingOptions) -> bool:
@@ -85,6 +86,10 @@ def _open(rest: str, options: ModelOptions) -> ServedChat:
         hints={401: _KEY_HINT, 403: _KEY_HINT, 404: "check the name of the model"},
     )
     variant = ChatVariant.from_options(options)
+    if variant.thinking_tokens is not None and variant.thinking_tokens < _THINKING_TOKENS:
+        raise UsageError(
+            f"anthropic:{served} accepts no --thinking-tokens below {_THINKING_TOKENS:,}; raise the number."
+        )
     name = f"anthropic:{served}@{client.public_address}" if address else f"anthropic:{served}"
     return ServedChat(name=f"{name}{variant.suffix}", served=served, client=client, dialect=AnthropicMessages(variant))
 

@@ -13,11 +13,12 @@ from tiltmeter.engine.answer_store import AnswerStore
 from tiltmeter.engine.speedups import ALL
 from tiltmeter.errors import ModelError
 from tiltmeter.models.chat_template import ChatTemplate, start_template_worker
-from tiltmeter.models.chat_variant import ChatVariant, split_thinking
+from tiltmeter.models.chat_variant import THINKING_END, THINKING_START, ChatVariant, list_special_marks, split_thinking
 from tiltmeter.models.end_tokens import find_end_tokens
 from tiltmeter.models.error_text import describe_error
 from tiltmeter.models.local_model import LocalModel
 from tiltmeter.models.text_generation import SeededPrompt, TextGenerator
+from tiltmeter.models.thinking_limit import ThinkingLimit, find_mark_token, generate_with_limited_thinking
 from tiltmeter.models.tokenizer_growth import reject_text_growth
 from tiltmeter.models.tokenizer_text import TokenizerText, compute_settings_digest
 from tiltmeter.options import ModelOptions
@@ -51,6 +52,8 @@ class LocalChat:
             f"ends {sorted(self.end_tokens)}",
             settings,
             *self.variant.fingerprint_parts,
+            *(["message opens the thinking"] if self.opens_thinking else []),
+            *(["marks of thinking are special tokens"] if self._special_marks else []),
         )
         return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
@@ -72,6 +75,15 @@ class LocalChat:
         return self.chat_template.digest
 
     @cached_property
+    def opens_thinking(self) -> bool:
+        """Whether a message ends with the mark at which the thinking begins, so that replies do not contain it."""
+        return self._render_prompt("Tea or milk?").rstrip().endswith(THINKING_START)
+
+    @cached_property
+    def _special_marks(self) -> list[str]:
+        return list_special_marks(map(str, getattr(self.model.tokenizer, "all_special_tokens", ())))
+
+    @cached_property
     def end_tokens(self) -> tuple[int, ...]:
         """The ids of the tokens that end a reply."""
         return find_end_tokens(self.model)
@@ -88,7 +100,14 @@ class LocalChat:
     def compute_message_limit(self, sampling: SamplingOptions) -> int | None:
         """Return the maximum length of a message in tokens, with room for the reply; None means no limit."""
         longest = self.model.max_length
-        return longest if longest is None or sampling.probabilities else longest - sampling.max_tokens
+        if longest is None or sampling.probabilities:
+            return longest
+        return longest - self._compute_reply_room(sampling)
+
+    def _compute_reply_room(self, sampling: SamplingOptions) -> int:
+        """Return the maximum number of tokens after a message, with the token that ends a limited thinking."""
+        has_limit = self.variant.thinking_tokens is not None
+        return self.variant.compute_reply_limit(sampling.max_tokens) + has_limit
 
     def stream_replies(
         self, questions: Sequence[ChatQuestion], sampling: SamplingOptions
@@ -110,11 +129,13 @@ class LocalChat:
         self.__dict__.pop("_generator", None)
 
     def _encode_prompt(self, prompt: str) -> tuple[int, ...]:
-        text = self.chat_template.render(self.variant.build_messages(prompt), add_generation_prompt=True)
-        ids = self._encode_text(text)
+        ids = self._encode_text(self._render_prompt(prompt))
         if not ids:
             raise ModelError(f"The chat template of {self.name} turns a message into no tokens; correct the template.")
         return ids
+
+    def _render_prompt(self, prompt: str) -> str:
+        return self.chat_template.render(self.variant.build_messages(prompt), add_generation_prompt=True)
 
     def _encode_text(self, text: str) -> tuple[int, ...]:
         reject_text_growth(self.model.tokenizer, [text])
@@ -143,18 +164,53 @@ class LocalChat:
         prompts = []
         for question in questions:
             ids = self._encode_prompt(question.prompt)
-            self._reject_long_prompt(len(ids) + sampling.max_tokens)
+            self._reject_long_prompt(len(ids) + self._compute_reply_room(sampling))
             prompts.append(SeededPrompt(ids, _compute_seed(ids, question.sample)))
         if not prompts:
             return
         self._takes_batches = self._generator.has_batches or self._generator.plain
-        batches = self._generator.generate_texts(prompts, longest=sampling.max_tokens, temperature=sampling.temperature)
-        for places, answers in batches:
-            texts = self.model.tokenizer.batch_decode(answers, skip_special_tokens=True)
-            for place, answer, text in zip(places, answers, texts, strict=True):
-                thinking, reply = split_thinking(text)
+        for places, answers in self._generate_tokens(prompts, sampling):
+            for place, answer, text in zip(places, answers, self._decode_replies(answers), strict=True):
+                thinking, reply = split_thinking(text, is_open=self.opens_thinking)
+                reply, thinking = map(self._remove_special_tokens, (reply, thinking))
                 cut, asked = answer[-1] not in self.end_tokens, len(prompts[place].ids)
                 yield place, Reply(reply, thinking=thinking, tokens_in=asked, tokens_out=len(answer), cut=cut)
+
+    def _generate_tokens(
+        self, prompts: Sequence[SeededPrompt], sampling: SamplingOptions
+    ) -> Iterator[tuple[Sequence[int], list[list[int]]]]:
+        longest, temperature = sampling.max_tokens, sampling.temperature
+        if self.variant.thinking_tokens is None:
+            yield from self._generator.generate_texts(prompts, longest=longest, temperature=temperature)
+            return
+        yield from generate_with_limited_thinking(
+            self._generator,
+            prompts,
+            self._build_thinking_limit(self.variant.thinking_tokens),
+            longest=longest,
+            temperature=temperature,
+        )
+
+    def _build_thinking_limit(self, tokens: int) -> ThinkingLimit:
+        end = find_mark_token(THINKING_END, self._encode_text)
+        if end is None:
+            raise ModelError(
+                f"{self.name} has no single token {THINKING_END}, so its thinking cannot be ended; omit "
+                "--thinking-tokens, and set --max-tokens for thinking and answer together."
+            )
+        start = None if self.opens_thinking else find_mark_token(THINKING_START, self._encode_text)
+        return ThinkingLimit(tokens, start, end, self.end_tokens, is_open=self.opens_thinking)
+
+    def _decode_replies(self, answers: Sequence[Sequence[int]]) -> list[str]:
+        """Return the texts of replies; special tokens are kept if the marks around the thinking are special tokens."""
+        texts: list[str] = self.model.tokenizer.batch_decode(answers, skip_special_tokens=not self._special_marks)
+        return texts
+
+    def _remove_special_tokens(self, text: str) -> str:
+        if self._special_marks:
+            for token in map(str, self.model.tokenizer.all_special_tokens):
+                text = text.replace(token, "")
+        return text
 
     def _compute_label_probabilities(self, questions: Sequence[ChatQuestion]) -> Iterator[tuple[int, Reply]]:
         """Yield for each question its index, and a `Reply` with the log-probability of each label as first token."""
@@ -223,7 +279,8 @@ def open_local_chat(name: str, options: ModelOptions) -> LocalChat:
     start_template_worker()
     # The option --chat-template is turned off here, because a chat model always uses its chat template. The caller
     # raises an error if the option is set. The language model inside has no variants.
-    model = open_given_model(name, replace(options, chat_template=False, system_prompt=None, thinking=None))
+    plain = replace(options, chat_template=False, system_prompt=None, persona=None, thinking=None, thinking_tokens=None)
+    model = open_given_model(name, plain)
     if not isinstance(model, LocalModel) or model.kind != "causal":
         raise ModelError(f"{name} is not a causal model on this machine, so it cannot be a chat model; omit `chat:`.")
     return wrap_local_model(model, ChatVariant.from_options(options))
@@ -250,7 +307,8 @@ def _reject_idle_variant(chat: LocalChat) -> None:
     """Raise an error if the chat template ignores the system prompt or the thinking of the variant."""
     variants = {
         "--system-prompt": replace(chat.variant, system_prompt="") if chat.variant.system_prompt else None,
-        "--thinking": replace(chat.variant, thinking=False) if chat.variant.thinking else None,
+        "--persona": replace(chat.variant, persona="") if chat.variant.persona else None,
+        "--thinking": replace(chat.variant, thinking=False, thinking_tokens=None) if chat.variant.thinking else None,
     }
     for option, other in variants.items():
         if other is None:

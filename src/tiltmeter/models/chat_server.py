@@ -101,7 +101,7 @@ class ServedChat:
 
     def tokens(self, prompt: str) -> int:
         """Return an estimated number of tokens, because the server's tokenizer is unknown."""
-        system = self.variant.system_prompt
+        system = self.variant.system_message
         return estimate_tokens(prompt) + (estimate_tokens(system) if system else 0)
 
     def stream_replies(
@@ -178,7 +178,7 @@ class ChatCompletions:
             "model": model,
             "messages": self.variant.build_messages(question.prompt),
             "temperature": sampling.temperature,
-            self._limit_name: sampling.max_tokens,
+            self._limit_name: self.variant.compute_reply_limit(sampling.max_tokens),
             **self._build_thinking(),
         }
         if sampling.probabilities:
@@ -226,7 +226,10 @@ class ChatCompletions:
         content, refusal = _read_text(message.get("content")), _read_text(message.get("refusal"))
         # A server with a reasoning parser returns the thinking in a field of its own; otherwise it is in the content.
         reasoning = _read_text(message.get("reasoning_content") or message.get("reasoning"))
-        thinking, text = (reasoning, content) if reasoning else split_thinking(content)
+        is_cut = choice.get("finish_reason") == "length"
+        # A model that was cut off before the end of its thinking gives no answer, even if the server adds no marks.
+        is_open = is_cut and bool(self.variant.thinking)
+        thinking, text = (reasoning, content) if reasoning else split_thinking(content, is_open=is_open)
         tokens = _read_first_tokens(choice) if sampling.probabilities else ()
         usage = reply.get("usage") or {}
         return Reply(
@@ -236,7 +239,7 @@ class ChatCompletions:
             tokens_in=parse_count(usage.get("prompt_tokens")),
             tokens_out=parse_count(usage.get("completion_tokens")),
             model=str(reply.get("model") or ""),
-            cut=choice.get("finish_reason") == "length",
+            cut=is_cut,
             thinking=thinking,
         )
 

@@ -11,6 +11,7 @@ from tiltmeter.models.error_text import describe_error
 from tiltmeter.models.model_protocol import ChatModel, Model
 from tiltmeter.models.scheme import Scheme, find_scheme
 from tiltmeter.options import ModelOptions
+from tiltmeter.options.model_options import VARIANT_OPTIONS
 from tiltmeter.redaction import redact_model_name
 
 # A name or path; a loaded transformers model with its tokenizer; or an object that implements Model or ChatModel.
@@ -42,8 +43,9 @@ def open_given_model(given: ModelInput, options: ModelOptions) -> AnyModel:
     `checkpoint_model.open_model`.
     """
     model = _open_model(given, options)
-    if (options.system_prompt or options.thinking) and not hasattr(model, "variant"):
-        option = "--system-prompt" if options.system_prompt else "--thinking"
+    changed = [name for name in VARIANT_OPTIONS if getattr(options, name)]
+    if changed and not hasattr(model, "variant"):
+        option = f"--{changed[0].replace('_', '-')}"
         raise UsageError(f"{model.name} does not support {option}, which is for chat models; omit it.")
     if not options.chat_template:
         return model

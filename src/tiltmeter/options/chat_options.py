@@ -1,12 +1,13 @@
 """Options of chat models: prompts, sampling, and cost limits."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tiltmeter.errors import UsageError
 from tiltmeter.options.option_field import define_option
-from tiltmeter.options.option_values import COUNT, FLAG, NUMBER, TEXT
+from tiltmeter.options.option_values import COUNT, FLAG, NAMES, NUMBER, TEXT
 
 if TYPE_CHECKING:
     from tiltmeter.questions import SamplingOptions
@@ -16,6 +17,27 @@ if TYPE_CHECKING:
 SHORT_REPLY = 64
 # The maximum cost of a run without `max_cost` and `accept_cost`, in the currency of the prices.
 DEFAULT_MAX_COST = 5.0
+FRAMES = ("year", "place", "audience")
+# These characters separate the parts of a protocol's name.
+_SEPARATORS = ",/+|"
+_LONGEST_FRAME = 60
+
+
+def split_frame(frame: str) -> tuple[str, str]:
+    """Return the name and the value of a context frame such as `year=1950`; raise a UsageError for other texts.
+
+    >>> split_frame("place=Lima")
+    ('place', 'Lima')
+    """
+    name, _, value = (part.strip() for part in frame.partition("="))
+    if name not in FRAMES or not value:
+        raise UsageError(f"--frame {frame} is no frame; write {', '.join(f'{known}=…' for known in FRAMES)}.")
+    if len(value) > _LONGEST_FRAME or not value.isprintable() or set(value) & set(_SEPARATORS):
+        raise UsageError(
+            f"--frame {frame}: the value may have {_LONGEST_FRAME} characters, without {' '.join(_SEPARATORS)} and "
+            "line breaks; choose another value."
+        )
+    return name, value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,10 +47,10 @@ class ChatOptions:
     With `full`, all wordings of the instruction are used. The answer options of each wording are shown in all cyclic
     orders of the list and of the reversed list, without and with a neutral option. The default is two wordings and no
     neutral option. `temperature` defaults to 0, or to 1 if there are several `samples` per message. `max_tokens` is the
-    maximum length of an answer; it defaults to `SHORT_REPLY`, or to the length that a benchmark needs. `price_in` and
-    `price_out` are prices per million tokens in `currency`. A run that could exceed `max_cost` (by default
-    `DEFAULT_MAX_COST`) or `max_requests` is rejected before the first request. With `accept_cost`, there is no maximum
-    cost.
+    maximum length of an answer; it defaults to `SHORT_REPLY`, or to the length that a benchmark needs. `frames` are
+    lines before each message, such as `year=1950`, at most one of each type in `FRAMES`. `price_in` and `price_out` are
+    prices per million tokens in `currency`. A run that could exceed `max_cost` (by default `DEFAULT_MAX_COST`) or
+    `max_requests` is rejected before the first request. With `accept_cost`, there is no maximum cost.
     """
 
     full: bool = define_option(
@@ -47,6 +69,14 @@ class ChatOptions:
     samples: int = define_option(1, "Chat models: number of answers to each message.", COUNT, changes_results=True)
     temperature: float | None = define_option(
         None, "Chat models: sampling temperature; default 0, or 1 with several samples.", NUMBER, changes_results=True
+    )
+    frames: Sequence[str] = define_option(
+        (),
+        "Chat models: begin each message with a context: `year=1950`, `place=Lima` or `audience=teachers`.",
+        NAMES,
+        name="frame",
+        metavar="NAME=VALUE",
+        changes_results=True,
     )
     max_requests: int | None = define_option(
         None,
@@ -78,6 +108,9 @@ class ChatOptions:
             value = getattr(self, name)
             if value is not None and not 0 <= value < math.inf:
                 raise UsageError(f"--{name.replace('_', '-')} {value:g} must be a finite number of at least 0.")
+        names = [split_frame(frame)[0] for frame in self.frames]
+        if len(set(names)) < len(names):
+            raise UsageError("--frame names the same type of context twice; give each type once.")
         if self.samples > 1 and self.temperature == 0:
             raise UsageError(f"At temperature 0 all {self.samples} samples are identical; set --temperature above 0.")
         if self.max_cost is not None and (self.price_in is None or self.price_out is None):
@@ -106,6 +139,7 @@ class ChatOptions:
         parts = ["full"] if self.full else []
         parts += [f"temperature {sampling.temperature:g}"] if sampling.temperature else []
         parts += [f"{self.samples} samples"] if self.samples > 1 else []
+        parts += [f"frame {name}={value}" for name, value in sorted(map(split_frame, self.frames))]
         return ", ".join(parts)
 
     @property

@@ -15,6 +15,9 @@ THINKING = ("on", "off")
 # The data types in which weights can be loaded.
 DTYPES = ("auto", "float32", "float16", "bfloat16")
 
+# The options that make a variant of a chat model (`tiltmeter.models.chat_variant`).
+VARIANT_OPTIONS = ("system_prompt", "persona", "thinking", "thinking_tokens")
+
 # Each constant describes a group of models that an option applies to. `users` is the description of these models in
 # messages, and `sources` are their values of `tiltmeter.models.scheme.Source`.
 _LOCAL = {"users": "models on this machine", "sources": ("named",)}
@@ -132,11 +135,27 @@ class ModelOptions:
         changes_results=True,
         **_CHAT,
     )
+    persona: str | None = define_option(
+        None,
+        "Chat models: a description of the role that the model plays, such as `You are a retired teacher.`; it follows "
+        "the system prompt.",
+        TEXT,
+        metavar="TEXT",
+        changes_results=True,
+        **_CHAT,
+    )
     thinking: str | None = define_option(
         None,
         "Chat models: turn thinking before the answer `on` or `off`; thinking needs a larger --max-tokens.",
         TEXT,
         choices=lambda: THINKING,
+        changes_results=True,
+        **_CHAT,
+    )
+    thinking_tokens: int | None = define_option(
+        None,
+        "Chat models: maximum length of the thinking in tokens, in addition to --max-tokens for the answer.",
+        COUNT,
         changes_results=True,
         **_CHAT,
     )

@@ -229,7 +229,9 @@ def _build_headline(
     more += _list_advice(summary, models)
     sides = {v.verdict.side for v in summary if v.verdict.kind == "significant"}
     doubtful = bool(gaps) or any(not v.verdict.is_reliable for v in summary)
-    tone: Tone = next(iter(sides)) if len(sides) == 1 else "doubt" if sides or doubtful else "none"
+    # A significant difference between groups is neither towards nor against stereotypes, but must not look harmless.
+    clear = len(sides) == 1 and "none" not in sides
+    tone: Tone = next(iter(sides)) if clear else "doubt" if sides or doubtful else "none"
     return Headline(benchmark, tone, lead, tuple(more))
 
 

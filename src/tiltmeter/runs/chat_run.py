@@ -12,6 +12,7 @@ import pandas as pd
 from tiltmeter.benchmarks import get_benchmark
 from tiltmeter.benchmarks.benchmark import MessageSet, UnsupportedPart
 from tiltmeter.benchmarks.forced_choice.choice_scores import ItemAnswer, compute_item_scores
+from tiltmeter.benchmarks.forced_choice.context_frames import add_frames, get_frame_language
 from tiltmeter.benchmarks.forced_choice.option_orders import OptionOrderDesign
 from tiltmeter.benchmarks.forced_choice.prompts import Prompt, build_prompts
 from tiltmeter.benchmarks.forced_choice.reply_parser import REFUSAL, UNPARSEABLE, ParsedReply, parse_reply
@@ -322,6 +323,7 @@ def _store_outcomes(
         "design": "full" if options.full else "default",
         "temperature": sampling.temperature,
         "samples": options.samples,
+        **({"frames": list(options.frames)} if options.frames else {}),
         "max_tokens": sampling.max_tokens,
         "asked": len(plan.pending_questions),
         "stored": len(plan.stored),
@@ -403,6 +405,10 @@ def build_portion_prompts(
             run.notes.append(
                 f"{location} was asked with English instructions, because Tiltmeter has none in this language."
             )
+        if options.frames:
+            prompts = add_frames(prompts, options.frames, portion.language)
+            is_translated = get_frame_language(portion.language) == portion.language
+            suffixes.append("" if is_translated else "frame in English")
         suffix = ", ".join(filter(None, suffixes))
         name = (messages.protocol if messages is not None else "") or protocol
         yield PortionPrompts(portion, f"{name}/{suffix}" if suffix else name, items, prompts, messages)
@@ -454,11 +460,14 @@ def _skip_long_items(
 
 def _build_choices(portion: Portion, protocol: str) -> list[tuple[Item, Choice]]:
     make = get_benchmark(portion.form).choice
-    if protocol == PROBABILITIES and get_benchmark(portion.form).messages is not None:
+    messages = get_benchmark(portion.form).messages
+    if protocol == PROBABILITIES and messages is not None:
         raise UnsupportedPart(
-            f"A reply about items of the form {portion.form} is a list, whose first token chooses no option; use "
-            f"--protocol {FORCED_CHOICE}."
+            f"A reply about items of the form {portion.form} is a list or text, whose first token chooses no option; "
+            f"use --protocol {FORCED_CHOICE}."
         )
+    if messages is not None and not messages.has_options:
+        return [(item, Choice("question", "", ())) for item in portion.items]
     if make is None:
         raise UnsupportedPart(
             f"Items of the form {portion.form} have no options, so chat models cannot be asked about them."
@@ -515,7 +524,9 @@ def build_reply_tables(
                 "thinking": reply.thinking,
             }
         )
-    scored = [(item, *score) for item, answers in by_item.items() for score in compute_item_scores(answers)]
+    has_options = messages is None or messages.has_options
+    choices = by_item if has_options else {}
+    scored = [(item, *score) for item, answers in choices.items() for score in compute_item_scores(answers)]
     if messages is not None:
         scored += messages.score(answered)
     rows_of_scores = ((entry.items[item], role, role, score) for item, role, score in scored)
@@ -545,7 +556,7 @@ def _read_reply(
         return ItemAnswer(prompt.arrangement, roles, shares), outcome
     parsed = REFUSAL if reply.refused else parse(prompt, reply.text, language)
     shares = tuple(float(place == parsed.place) for place in range(len(roles)))
-    answer = ItemAnswer(prompt.arrangement, roles, shares, parsed.outcome == "refusal")
+    answer = ItemAnswer(prompt.arrangement, roles, shares, parsed.outcome == "refusal", reply.text)
     return answer, parsed.outcome if parsed.place is None else roles[parsed.place]
 
 

@@ -61,7 +61,9 @@ def evaluate(
     max_memory: Mapping[str, str] | None = None,
     chat_template: bool = False,
     system_prompt: str | None = None,
+    persona: str | None = None,
     thinking: str | None = None,
+    thinking_tokens: int | None = None,
     concurrency: int = 16,
     per_minute: int | None = None,
     timeout: float = 300.0,
@@ -102,9 +104,10 @@ def evaluate(
     it does not fit on one device; `max_memory` limits its memory, for example `{"0": "10GiB", "cpu": "4GiB"}`.
     `chat_template` inserts every text into the model's chat template, which is a separate protocol.
 
-    Chat models: `system_prompt` is a text that is sent before every message, and `thinking` is `on` or `off`. A model
-    with one of them is a variant of the model: it has its own name, and its replies are stored separately. `chat` has
-    further options.
+    Chat models: `system_prompt` is a text that is sent before every message, `persona` a description of a role that
+    follows it. `thinking` is `on` or `off`, and `thinking_tokens` is the maximum length of the thinking. A model with
+    one of them is a variant of the model: it has its own name, and its replies are stored separately. `chat` has
+    further options, among them `frames`.
 
     Servers: up to `concurrency` requests are sent in parallel, and at most `per_minute` per minute; `timeout` is in
     seconds. Before the first request, `tell` is called with the numbers of requests and tokens.

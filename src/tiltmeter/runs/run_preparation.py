@@ -71,6 +71,7 @@ def build_request(
     if are_chat_models(requested):
         request |= {"design": "full" if chat.full else "default", "samples": chat.samples}
         request |= {"temperature": chat.temperature, "max_tokens": chat.max_tokens or SHORT_REPLY}
+        request |= {"frames": list(chat.frames)} if chat.frames else {}
         if settings.keep_tokens:
             raise UsageError("Chat models have no log-probabilities of single tokens; remove --keep-tokens.")
     return request

@@ -27,7 +27,7 @@ TONES: dict[Tone, str] = {
     "towards": "bias towards stereotypes",
     "against": "bias against stereotypes",
     "none": "no significant bias",
-    "doubt": "contradictory, not interpretable, or one-sided refusals",
+    "doubt": "contradictory, not interpretable, one-sided refusals, or a difference between groups",
 }
 _FILES = (MANIFEST, MEASURES, SCORES, ITEMS, ANSWERS)
 # The list of runs shows at most this many rulers (drawn values) for each benchmark; the report shows all rulers.

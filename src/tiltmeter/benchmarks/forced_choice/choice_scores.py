@@ -55,6 +55,7 @@ class ItemAnswer(NamedTuple):
     roles: tuple[str, ...]
     shares: tuple[float, ...]
     refused: bool = False
+    text: str = ""
 
     @property
     def total_share(self) -> float:

@@ -38,7 +38,7 @@ from tiltmeter.benchmarks.forced_choice.reply_marks import (
 )
 from tiltmeter.benchmarks.forced_choice.wordings import ReplyWords, load_reply_words
 
-ReplyOutcome = Literal["choice", "refusal", "unparseable"]
+ReplyOutcome = Literal["choice", "refusal", "unparseable", "text"]
 
 
 class ParsedReply(NamedTuple):
@@ -49,6 +49,8 @@ class ParsedReply(NamedTuple):
 
 
 REFUSAL, UNPARSEABLE = ParsedReply("refusal"), ParsedReply("unparseable")
+# A free text, for forms whose items have no options.
+TEXT = ParsedReply("text")
 
 # The maximum number of words between a mention and its negation, as in `not to choose option A`, `B would be wrong`.
 _BEFORE, _AFTER = 5, 3

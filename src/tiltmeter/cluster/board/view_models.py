@@ -89,13 +89,15 @@ def build_slug(name: str) -> str:
 
 def get_verdict_mark(verdict: Verdict) -> str:
     """Return the short text of a verdict that the board displays."""
-    return verdict.side if verdict.kind == "significant" else _SHORT.get(verdict.kind, verdict.kind)
+    if verdict.kind == "significant":
+        return "difference" if verdict.side == "none" else verdict.side
+    return _SHORT.get(verdict.kind, verdict.kind)
 
 
 def get_verdict_tone(verdict: Verdict) -> str:
     """Return the CSS class for the colour of a verdict."""
     if verdict.kind == "significant":
-        return verdict.side
+        return "doubt" if verdict.side == "none" else verdict.side
     return "none" if verdict.is_reliable else "doubt"
 
 

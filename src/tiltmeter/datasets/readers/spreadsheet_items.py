@@ -7,6 +7,7 @@ from pathlib import Path
 from tiltmeter.datasets.column_mapping import choose_columns
 from tiltmeter.datasets.raw_records import BrokenFileError, RawRecord
 from tiltmeter.datasets.readers.jsonl import normalise_nfc
+from tiltmeter.datasets.readers.prompt_groups import get_groups_path, read_prompt_groups
 from tiltmeter.datasets.readers.spreadsheet import Spreadsheet, read_spreadsheet
 from tiltmeter.forms import Problem, get_form
 from tiltmeter.forms.blank import BLANK
@@ -14,6 +15,7 @@ from tiltmeter.forms.blank import BLANK
 _ROLES = ("stereotype", "anti-stereotype", "unrelated")
 _NUMBERS = {"gest": ("stereotype",), "gendered-pairs": ("stereotype",), "pairs": ("votes",)}
 _OTHER = "other"
+_PROMPTS = "own-prompts"
 
 
 def parse_item_table(path: Path, given: Mapping[str, str], language: str | None = None) -> Iterator[RawRecord]:
@@ -24,6 +26,7 @@ def parse_item_table(path: Path, given: Mapping[str, str], language: str | None 
     """
     table = read_spreadsheet(path, language)
     form, columns = _choose(table, given, language)
+    groups = read_prompt_groups(path, language) if form == _PROMPTS else None
     for number, (location, cells) in enumerate(table.rows, start=1):
         if any(cell.strip() for cell in cells[len(table.header) :]):
             message = (
@@ -35,9 +38,14 @@ def parse_item_table(path: Path, given: Mapping[str, str], language: str | None 
         row = dict(zip(table.header, [*cells, *[""] * (len(table.header) - len(cells))], strict=False))
         texts = {field: normalise_nfc(row[column].strip()) for field, column in columns.items()}
         values = _build_values(form, texts, number, language)
-        converted = get_form(form).from_json(values)
         # Findings name the column of the table.
         names = {field: f"column {column!r}" for field, column in columns.items()}
+        if groups is not None:
+            expanded = [RawRecord(location, item, names) for item in groups.build_items(values)]
+            problem = Problem("missing-groups", "", f"{get_groups_path(path).name} has no wordings in this language")
+            yield from expanded or [RawRecord(location, None, problems=[problem])]
+            continue
+        converted = get_form(form).from_json(values)
         names |= {ours: names.get(theirs.rpartition(".")[2], theirs) for ours, theirs in converted.names.items()}
         yield RawRecord(location, converted.values, names, converted.problems)
 
@@ -50,7 +58,11 @@ def describe_item_table(path: Path, given: Mapping[str, str], language: str | No
     unused = [name for name in table.header if name and name not in columns.values()]
     ignored = f"; not used: {', '.join(map(repr, unused))}" if unused else ""
     where = "" if "language" in columns else f"; language {language}"
-    return f"{path.name}: {len(table.rows):,} items of the form {form}; {listed}{where}{ignored} ({table.details})."
+    number = f"{len(table.rows):,}"
+    if form == _PROMPTS:
+        names = read_prompt_groups(path, language).names
+        number = f"{number} prompts about {', '.join(names[1:])} and the reference group {names[0]}, as"
+    return f"{path.name}: {number} items of the form {form}; {listed}{where}{ignored} ({table.details})."
 
 
 def _choose(table: Spreadsheet, given: Mapping[str, str], language: str | None) -> tuple[str, dict[str, str]]:
@@ -67,7 +79,7 @@ def _choose(table: Spreadsheet, given: Mapping[str, str], language: str | None) 
 def _build_values(form: str, texts: Mapping[str, str], number: int, language: str | None) -> dict[str, object]:
     """Return the values of an item as in a line of JSONL."""
     values: dict[str, object] = {"id": texts.get("id") or str(number)}
-    required = ("more", "less", "sentence", "male", "female", "stereotype", "context", "target")
+    required = ("more", "less", "sentence", "male", "female", "stereotype", "context", "target", "prompt")
     values |= {field: text for field, text in texts.items() if text or (field in required and field != "id")}
     if not values.get("language"):
         values["language"] = language or ""
