@@ -1,18 +1,15 @@
 """The examples in all docstrings produce the documented output."""
 
 import doctest
-import pkgutil
 from importlib import import_module
 from pathlib import Path
 
 import pytest
 
-import tiltmeter
 from tests.runs.made import chosen_scores, run, saved
+from tests.support.modules import list_modules
 
-MODULES = ["tiltmeter", *(module.name for module in pkgutil.walk_packages(tiltmeter.__path__, "tiltmeter."))]
-# Importing it runs the command.
-MODULES.remove("tiltmeter.__main__")
+MODULES = ["tiltmeter", *list_modules()]
 
 
 @pytest.fixture(scope="module")

@@ -9,6 +9,7 @@ import pytest
 
 import tiltmeter
 from tests.runs.made import association_scores, run, saved
+from tests.support.modules import list_modules
 
 ROOT = Path(tiltmeter.__file__).parent
 MODULES = ("fcntl", "grp", "posix", "pwd", "resource", "syslog", "termios")
@@ -62,7 +63,7 @@ def test_no_module_outside_engine_and_models_uses_them() -> None:
 
 
 SCRIPT = f"""
-import os, pkgutil, signal, sys
+import os, signal, sys
 # Other packages are imported first, because they may use these functions.
 import altair, filelock, numpy, pandas, pyarrow.parquet, scipy.stats, torch, transformers, typer, vl_convert
 import transformers.modeling_utils, transformers.trainer
@@ -75,9 +76,8 @@ for module, names in ((os, {ATTRIBUTES["os"]!r}), (signal, {ATTRIBUTES["signal"]
 
 import tiltmeter
 from importlib import import_module
-for module in pkgutil.walk_packages(tiltmeter.__path__, "tiltmeter."):
-    if not module.name.endswith("__main__"):
-        import_module(module.name)
+for module in {list_modules()!r}:
+    import_module(module)
 
 run = tiltmeter.load_run(sys.argv[1])
 run.save(sys.argv[2] + "/again")

@@ -1,7 +1,6 @@
 """The public names: their list, that all can be imported, and that no module hides one of them."""
 
 import ast
-import pkgutil
 import subprocess
 import sys
 from importlib import import_module
@@ -13,6 +12,7 @@ import pytest
 import tiltmeter
 from tests.runs.made import association_scores, run, saved
 from tests.support.messages import raises_mentioning
+from tests.support.modules import list_modules
 
 FUNCTIONS = {
     "assess_change",
@@ -101,9 +101,8 @@ def test_commands_studio_and_runs_start_without_slow_imports() -> None:
 
 def test_every_name_after_every_module_was_imported(tmp_path: Path) -> None:
     """Importing a module with a public name would replace the name in the package."""
-    for module in pkgutil.walk_packages(tiltmeter.__path__, "tiltmeter."):
-        if module.name != "tiltmeter.__main__":
-            import_module(module.name)
+    for module in list_modules():
+        import_module(module)
     for name in FUNCTIONS:
         assert callable(getattr(tiltmeter, name)), name
         assert not isinstance(getattr(tiltmeter, name), ModuleType), name

@@ -50,7 +50,6 @@ def test_options_of_a_kind_are_accepted(given: dict[str, Any], kind: str) -> Non
         ({"size": True, "all": True}, "--all", ["--size"]),
         ({"size": True, "group": "instruct"}, "--group", ["--size"]),
         ({"languages": True, "size": True}, "--size", ["--languages"]),
-        ({"languages": True, "family": "run"}, "--family", ["--languages"]),
         ({"with": "published", "languages": True}, "--languages", ["--with"]),
         ({"before": ["a"], "with": "published"}, "--with", ["--before"]),
         ({"after": ["a"], "measure": ["SS"]}, "--measure", ["--after"]),

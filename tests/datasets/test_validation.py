@@ -57,6 +57,12 @@ STORY = {"id": "s-1", "language": "en", "category": "trait", "concept": "tidines
     "topic": "keeping a desk tidy",
     "setting": "near a lake",
 }
+PROMPT = {"id": "p-1", "language": "en", "template": "lines", "prompt": "Write two lines about {group}."} | {
+    "group": "nurses",
+    "wording": "a nurse",
+    "reference": "cooks",
+    "reference_wording": "a cook",
+}
 OWN = {"id": "o-1", "language": "en", "stereotype": 17, "side": "masculine", "stereotype_name": "men are punctual"} | {
     "sub_stereotype": "early at work",
     "sentence": "I came before eight.",
@@ -107,6 +113,13 @@ LINES: list[tuple[str, str, list[object]]] = [
     ("same-groups", "other_group", [WORD | {"other_group": "Young "}]),
     ("duplicate-topic", "topic", [STORY, STORY | {"id": "s-2"}]),
     ("bad-side", "side", [STORY | {"side": "none"}]),
+    ("no-slot", "prompt", [PROMPT | {"prompt": "Write two lines."}]),
+    ("bad-pattern", "matches", [PROMPT | {"matches": "("}]),
+    ("bad-options", "options", [PROMPT | {"options": "yes"}]),
+    ("bad-options", "options", [PROMPT | {"options": "yes|no", "matches": "yes"}]),
+    ("bad-gender", "gender", [PROMPT | {"gender": "no"}]),
+    ("duplicate-prompt", "prompt", [PROMPT, PROMPT | {"id": "p-2"}]),
+    ("same-wordings", "reference_wording", [PROMPT | {"reference_wording": "a nurse"}]),
     ("side-differs", "side", [STORY, STORY | {"id": "s-2", "side": "masculine", "setting": "by the sea"}]),
     # code, field, items; the last one has the finding
     ("bad-encoding", "context", [INTRA | {"context": "The gardener was \ud800 BLANK."}]),
@@ -287,12 +300,14 @@ def examine_lines(path: Path, lines: list[object]) -> list[Finding]:
 
 # The code of `data validate --against`, which tests/making/quality tests.
 WITH_SOURCE = {"untranslated"}
+# Errors that test_own_prompts.py tests.
+IN_TABLES_OF_PROMPTS = {"bad-groups", "missing-groups"}
 # Warnings that test_crows_editions.py and test_multiple_choice_files.py test.
 IN_EDITIONS = {"bad-bias-type", "direction-differs", "half-pair", "contradictory-roles", "unclear-stereotype"}
 
 
 def test_there_is_a_case_for_every_code() -> None:
-    assert {case[0] for case in (*LINES, *FILES)} | IN_EDITIONS | WITH_SOURCE == {
+    assert {case[0] for case in (*LINES, *FILES)} | IN_EDITIONS | WITH_SOURCE | IN_TABLES_OF_PROMPTS == {
         *list_error_codes(),
         *list_warning_codes(),
     }
@@ -314,6 +329,7 @@ def test_there_is_a_case_for_every_code() -> None:
         [QUESTION],
         [WORD],
         [STORY],
+        [PROMPT],
     ],
 )
 def test_nothing_is_found_in_good_items(items: list[object], tmp_path: Path) -> None:

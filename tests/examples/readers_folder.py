@@ -112,7 +112,19 @@ def json_blocks(page: str) -> list[str]:
 def _data(folder: Path) -> None:
     """Write files of items, among them those that README and docs/reference/file-formats.md print."""
     (folder / "mine.jsonl").write_text(json_blocks("README.md")[0], encoding="utf-8")
-    names = ["items", "pairs", "gest", "gendered-pairs", "winobias", "questions", "words", "mt", "winomt"]
+    names = [
+        "items",
+        "pairs",
+        "gest",
+        "gendered-pairs",
+        "winobias",
+        "questions",
+        "words",
+        "stories",
+        "prompts",
+        "mt",
+        "winomt",
+    ]
     for name, text in zip(names, json_blocks("docs/reference/file-formats.md"), strict=True):
         (folder / f"my-{name}.jsonl").write_text(text, encoding="utf-8")
     (folder / "my-edition").mkdir()

@@ -25,6 +25,8 @@ def test_variance_components_are_recovered() -> None:
     population = replace(EFFECTS["models, models × languages"], binary=False, items=150, several=5)
     counts = estimate_variances(population)(np.random.default_rng(6), DATA_SETS)
     for name, (total, number) in counts.items():
+        if not number:
+            continue  # no data set has this component
         if name.endswith("coverage"):
             assert total / number >= 1 - HIGHEST, name
         else:

@@ -74,10 +74,10 @@ def test_a_value_that_is_no_choice_is_an_error_with_the_choices() -> None:
 
 
 def test_every_option_of_models_is_a_key_of_plans(tmp_path: Path) -> None:
-    values = {"TEXT": '"x"', "FLAG": "true", "COUNT": "2"}
+    values = {"TEXT": '"x"', "FLAG": "true", "COUNT": "2", "LIST": '["year=1950"]'}
     lines = ['benchmarks = ["starter"]', "[[models]]", 'name = "embedded"']
     for one in list_options(ModelOptions, ChatOptions):
-        kind = {str: "TEXT", bool: "FLAG", int: "COUNT", float: "COUNT"}[one.kind.type]
+        kind = {str: "TEXT", bool: "FLAG", int: "COUNT", float: "COUNT", list[str]: "LIST"}[one.kind.type]
         value = f'"{one.choices()[0]}"' if one.choices is not None else values[kind]
         if one.in_plan:
             lines.append(f"{one.name} = {{ cpu = {value} }}" if one.kind is SIZES else f"{one.name} = {value}")

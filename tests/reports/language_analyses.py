@@ -96,7 +96,7 @@ def make_analysis(like: LanguageInference | None = None, part: str = "intrasente
         ),
         components=(
             VarianceComponent(name="item", variance=50.0, share=0.02, low=0.01, high=0.03),
-            VarianceComponent(name="model", variance=0.0, share=0.0, low=None, high=None, truncated=True),
+            VarianceComponent(name="model", variance=0.0, share=0.0, low=0.0, high=0.01, truncated=True),
         ),
         invariance=Invariance(
             correlations=(correlation,),

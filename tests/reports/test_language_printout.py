@@ -39,7 +39,7 @@ def test_details_are_printed_only_on_request() -> None:
     for expected in (
         "English − German",
         "multilingual: false − true",
-        "set to 0",
+        "[0.0, 1.0]",
         "German – English",
         "0.31",
         "SS, intra",

@@ -26,6 +26,11 @@ class LocalCompletion(LocalChat):
     def _template_digest(self) -> str:
         return "none"
 
+    @property
+    def opens_thinking(self) -> bool:
+        """A base model gets no message, so none can open the thinking."""
+        return False
+
     def _encode_prompt(self, prompt: str) -> tuple[int, ...]:
         start = self.model.text.start
         ids = self._encode_text(prompt)

@@ -41,4 +41,4 @@ def test_the_embedded_model_from_nothing_to_its_verdict(browser: Any, tmp_path: 
         (timing,) = timings.list_newest_timings()
     assert (timing.model, timing.kind, timing.items, timing.forms) == ("embedded", "causal", 2, "association")
     assert timing.questions > 0
-    assert timing.asking_seconds > 0
+    assert timing.start_seconds > 0
