@@ -26,6 +26,9 @@ class LocalCompletion(LocalChat):
     def _template_digest(self) -> str:
         return "none"
 
+    def _render_prompt(self, prompt: str) -> str:
+        return prompt  # there is no chat template
+
     def _encode_prompt(self, prompt: str) -> tuple[int, ...]:
         start = self.model.text.start
         ids = self._encode_text(prompt)
