@@ -26,6 +26,7 @@ from tiltmeter.errors import ModelError, UsageError
 from tiltmeter.gender.protagonist_gender import find_protagonist_gender, list_protagonist_languages
 from tiltmeter.measures.story import measure
 from tiltmeter.runs.result import Result
+from tiltmeter.runs.run_forecast import plan_run
 
 GAP, FEMININE, READ = "feminine gap", "feminine share", "stories read"
 # Replies with a trap: the refusals contain words with a gender, and the stories contain phrases of refusal.
@@ -183,7 +184,10 @@ def base_model(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 def test_a_base_model_continues_texts(base_model: str) -> None:
-    result = evaluate(f"completion:{base_model}", "story:en", limit=2, chat=ChatOptions(max_tokens=8))
+    chat = ChatOptions(max_tokens=8)
+    (work,) = plan_run(f"completion:{base_model}", "story:en", limit=2, chat=chat).models
+    assert work.questions == 4, work.why
+    result = evaluate(f"completion:{base_model}", "story:en", limit=2, chat=chat)
     assert result.answers is not None
     assert len(result.answers) == 4
     assert set(result.answers["protocol"]) == {"continuation"}
