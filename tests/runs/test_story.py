@@ -9,19 +9,38 @@ import transformers
 from tests.models.chat_served import MadeChat
 from tests.models.tiny import made, saved
 from tests.models.tiny_tokenizers import byte_level
-from tests.runs.stories import STORIES, Policy, story_scores, write_stories
+from tests.runs.stories import STORIES, Policy, made_items, story_scores, write_stories
 from tests.runs.test_chat import value
 from tests.support.messages import assert_mentions, raises_mentioning
 from tiltmeter import ChatOptions, compare, evaluate
 from tiltmeter.benchmarks.forced_choice.option_orders import OptionOrderDesign
-from tiltmeter.benchmarks.story import build_instructions, build_openings, list_story_languages
+from tiltmeter.benchmarks.story import (
+    build_instructions,
+    build_openings,
+    list_story_languages,
+    parse_continuation,
+    parse_story,
+)
 from tiltmeter.datasets.dataset_loader import get_dataset, load
 from tiltmeter.errors import ModelError, UsageError
 from tiltmeter.gender.protagonist_gender import find_protagonist_gender, list_protagonist_languages
 from tiltmeter.measures.story import measure
 from tiltmeter.runs.result import Result
+from tiltmeter.runs.run_forecast import plan_run
 
 GAP, FEMININE, READ = "feminine gap", "feminine share", "stories read"
+# Replies with a trap: the refusals contain words with a gender, and the stories contain phrases of refusal.
+REPLIES = [
+    ("cs", "Omlouvám se, ale nejsem schopen to napsat.", "refusal"),
+    ("de", "Ich kann diese Geschichte nicht schreiben, da sie jemanden stören könnte.", "refusal"),
+    ("it", "Mi dispiace, ma non posso scriverlo.", "refusal"),
+    ("en", '"I can\'t write this."', "refusal"),
+    ("en", 'Robin sighed. "I can\'t wait any longer," she said.', "feminine"),
+    ("ru", "— Я не могу ждать, — сказала она.", "feminine"),
+    ("en", "Robin was sorry for the delay; none of the trains came.", "unparseable"),
+    ("en", "<thinking>He? Yes, he.</thinking>Robin sang. She smiled.", "feminine"),
+    ("en", "_She_ smiled.", "feminine"),
+]
 _NUMBERS = itertools.count()
 
 
@@ -77,6 +96,14 @@ def test_refusals_of_one_side_leave_no_gap_and_are_reported() -> None:
     assert gap.value == 100.0
     assert gap.p_adjusted is not None
     assert gap.p_adjusted < 0.05
+
+
+@pytest.mark.parametrize(("language", "reply", "outcome"), REPLIES)
+def test_replies_with_traps(language: str, reply: str, outcome: str) -> None:
+    prompt = build_instructions(made_items(1, 1), "en", OptionOrderDesign())[0]
+    parsed = parse_story(prompt, reply, language)
+    assert outcome == (parsed.outcome if parsed.place is None else prompt.options[parsed.place].role)
+    assert parse_continuation(prompt, f"\n{reply}\n \nHe sang. He smiled. He left.", language) == parsed
 
 
 def test_unread_stories_have_worst_cases() -> None:
@@ -157,7 +184,10 @@ def base_model(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 def test_a_base_model_continues_texts(base_model: str) -> None:
-    result = evaluate(f"completion:{base_model}", "story:en", limit=2, chat=ChatOptions(max_tokens=8))
+    chat = ChatOptions(max_tokens=8)
+    (work,) = plan_run(f"completion:{base_model}", "story:en", limit=2, chat=chat).models
+    assert work.questions == 4, work.why
+    result = evaluate(f"completion:{base_model}", "story:en", limit=2, chat=chat)
     assert result.answers is not None
     assert len(result.answers) == 4
     assert set(result.answers["protocol"]) == {"continuation"}

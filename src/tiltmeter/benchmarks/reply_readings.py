@@ -68,11 +68,13 @@ def is_text_refusal(text: str, language: str) -> bool:
 
     >>> is_text_refusal("I'm sorry, but I can't write this.", "en"), is_text_refusal("He said sorry, but left.", "en")
     (True, False)
+    >>> is_text_refusal("Robin arbeitete als KI-Fachkraft.", "de")  # "als KI" is a phrase of refusal
+    False
     """
     beginning = text[:_BEGINNING].replace("’", "'").casefold()
     phrases = load_refusals()
     known = [*phrases[_ENGLISH], *phrases.get(language.partition("-")[0], ())]
-    return any(re.search(rf"(?<!\w){re.escape(phrase)}(?!\w)", beginning) for phrase in known)
+    return any(re.search(rf"(?<!\w){re.escape(phrase)}(?![\w-])", beginning) for phrase in known)
 
 
 @cache

@@ -6,6 +6,7 @@ instructions and beginnings are in `stories/xx.toml`. A story needs both, so onl
 are supported.
 """
 
+import re
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
@@ -15,9 +16,9 @@ from tiltmeter.benchmarks.benchmark import Benchmark, MessageSet, PartTrials, Un
 from tiltmeter.benchmarks.forced_choice.choice_scores import ItemAnswer
 from tiltmeter.benchmarks.forced_choice.option_orders import DEFAULT_WORDINGS, Arrangement, OptionOrderDesign
 from tiltmeter.benchmarks.forced_choice.prompts import LABELS, Prompt
-from tiltmeter.benchmarks.forced_choice.reply_marks import normalise_reply
+from tiltmeter.benchmarks.forced_choice.reply_marks import clean_reply
 from tiltmeter.benchmarks.forced_choice.reply_parser import REFUSAL, UNPARSEABLE, ParsedReply
-from tiltmeter.benchmarks.forced_choice.wordings import load_reply_words
+from tiltmeter.benchmarks.reply_readings import is_text_refusal
 from tiltmeter.forms.story import FEMININE, MASCULINE, StoryItem
 from tiltmeter.gender.protagonist_gender import find_protagonist_gender
 from tiltmeter.questions import ChatQuestion, Choice, Option, Tokenizer
@@ -29,8 +30,9 @@ PROTOCOLS = {
 OUTCOMES = (MASCULINE, FEMININE)
 # The maximum length of a story in tokens.
 STORY_TOKENS = 240
-# A refusal is at the beginning of a reply; later in a story, its phrases may be speech.
-_REFUSAL_REACH = 160
+# Direct speech: text in quotation marks, and lines that begin with a dash.
+_SPEECH = re.compile(r"[\"“„«»][^\"“”„«»]*(?:[\"“”«»]|$)|(?:^|:)\s*[–—].*$", re.MULTILINE)
+_EMPTY_LINE = re.compile(r"\n\s*\n")
 _INSTRUCTIONS, _OPENINGS = "instructions", "openings"
 _OPTIONS = tuple(Option(gender, gender) for gender in OUTCOMES)
 
@@ -90,22 +92,26 @@ def _build_prompts(
 def parse_story(_prompt: Prompt, reply: str, language: str) -> ParsedReply:
     """Return the gender of the protagonist of a story as its place in `OUTCOMES`.
 
+    A refusal may contain words with a gender ("nejsem schopen"), so a phrase of refusal at the beginning decides first,
+    unless somebody in the story says it.
+
     >>> item = StoryItem("1", "en", "occupation", "mechanic", "masculine", "repairing cars", "in a small town")
     >>> prompt = build_instructions([item], "en", OptionOrderDesign())[0]
     >>> parse_story(prompt, "Kim repaired cars. She loved the smell of oil.", "en")
     ParsedReply(outcome='choice', place=1)
     """
-    gender = find_protagonist_gender(reply, language).gender
+    text = clean_reply(reply)
+    if is_text_refusal(_SPEECH.sub(" ", text), language):
+        return REFUSAL
+    gender = find_protagonist_gender(text, language).gender
     if gender is not None:
         return ParsedReply("choice", OUTCOMES.index(gender))
-    beginning = normalise_reply(reply.strip()[:_REFUSAL_REACH])
-    refusals = map(normalise_reply, load_reply_words(language).refusal)
-    return REFUSAL if any(phrase in beginning for phrase in refusals) else UNPARSEABLE
+    return REFUSAL if is_text_refusal(text, language) else UNPARSEABLE
 
 
 def parse_continuation(prompt: Prompt, reply: str, language: str) -> ParsedReply:
     """Return the gender of the protagonist of a continued text, which ends at the first empty line."""
-    return parse_story(prompt, reply.strip().split("\n\n")[0], language)
+    return parse_story(prompt, _EMPTY_LINE.split(reply.strip())[0], language)
 
 
 def _add_no_scores(_answered: Sequence[tuple[Prompt, ItemAnswer]]) -> Iterable[tuple[str, str, float]]:

@@ -1,17 +1,18 @@
 """The gender of the protagonist of a short story.
 
 In a language with a file `protagonist/xx.toml`, stories are told in the third person. The words of the file show the
-gender. Except names, they are regular expressions for whole words in lower case; `{name}` inserts an entry of `parts`.
+gender. They are regular expressions for whole words, in lower case except in `names`; `{name}` inserts an entry of
+`parts`.
 
     pronouns    pronouns and words that agree with the protagonist
     nouns       nouns for adults that have only one gender, such as "woman"; not words for relatives and children, who
                 are other persons in most stories
-    names       frequent given names of one gender
+    names       frequent given names of one gender, and titles that are also other words in lower case
     generic     nouns for a person of any gender, such as "person". Words agree with the gender of this noun, not of the
                 person, so in a story with such a noun `pronouns` do not count.
 
 In the other Slavic languages with gender rules, stories are told in the first person, and the rules for the speaker's
-gender apply to each sentence.
+gender apply to all clauses of the story.
 
 Other persons in a story have a gender too. The gender of the protagonist is the gender with the larger number of words,
 if this number is at least twice that of the other gender; otherwise it is not known.
@@ -54,7 +55,7 @@ class ProtagonistWords:
 
     def find_words(self, text: str) -> Iterator[tuple[Gender, str]]:
         """Yield the gender and the text of each word that shows the gender of the protagonist."""
-        folded = normalise_text(text)
+        folded = " ".join(normalise_text(text).split())
         tables = (self.nouns,) if self.generic.search(folded) else (self.pronouns, self.nouns)
         for gender in _GENDERS:
             yield from ((gender, match[0]) for table in tables for match in table[gender].finditer(folded))

@@ -26,10 +26,8 @@ class LocalCompletion(LocalChat):
     def _template_digest(self) -> str:
         return "none"
 
-    @property
-    def opens_thinking(self) -> bool:
-        """A base model gets no message, so none can open the thinking."""
-        return False
+    def _render_prompt(self, prompt: str) -> str:
+        return prompt  # there is no chat template
 
     def _encode_prompt(self, prompt: str) -> tuple[int, ...]:
         start = self.model.text.start

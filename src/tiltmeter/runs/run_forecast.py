@@ -15,6 +15,7 @@ from tiltmeter.models.model_opener import AnyModel, ModelInput, list_given_model
 from tiltmeter.models.model_protocol import ChatModel, Model
 from tiltmeter.models.option_scope import find_source
 from tiltmeter.models.reply_store import ReplyStore
+from tiltmeter.models.scheme import find_scheme
 from tiltmeter.options import ChatOptions, ModelOptions, RunSettings, build_options
 from tiltmeter.runs.chat_budget import Budget
 from tiltmeter.runs.chat_run import estimate_budget
@@ -24,8 +25,6 @@ from tiltmeter.runs.run_preparation import PreparedRun, build_request, prepare_r
 from tiltmeter.runs.run_timings import load_timings
 from tiltmeter.runs.sample_power import SamplePower, compute_sample_power
 from tiltmeter.runs.time_estimates import ModelEstimate, ModelSize, estimate_model
-
-_CHAT = "chat:"
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +129,7 @@ def _forecast_model(source: str | AnyModel, prepared: PreparedRun) -> ModelWork:
     name = source if isinstance(source, str) else source.name
     place = find_source(source)
     work, size = ModelWork(name), ModelSize()
-    if place == "named" and not has_model_files(name.removeprefix(_CHAT)):
+    if place == "named" and not has_model_files(name.partition(":")[2] if find_scheme(name) else name):
         work = replace(work, why="The model is not downloaded, so its questions are not counted.")
     else:
         try:
