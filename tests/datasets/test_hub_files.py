@@ -145,9 +145,10 @@ def test_faulty_decisions_are_left_out(tmp_path: Path) -> None:
     path = write_decisions(tmp_path)
     lines = path.read_text(encoding="utf-8").splitlines()
     kept = [line for line in lines if not ('"age": 60.0' in line and '"female"' in line)]
-    path.write_text("\n".join([*kept, '{"age": 20}', "{"]), encoding="utf-8")
+    path.write_text("\n".join([*kept, '{"age": 20}', "{", kept[0]]), encoding="utf-8")
     result = validate_file(path, "discrim-eval", "en")
-    assert {finding.code for finding in result.findings} == {"half-pair", "missing-field", "bad-json"}
+    codes = {"half-pair", "missing-field", "bad-json", "duplicate-id"}
+    assert {finding.code for finding in result.findings} == codes
 
 
 def test_the_pinned_revision_of_discrim_eval() -> None:

@@ -98,7 +98,7 @@ def test_servers_get_the_limit_of_the_thinking(monkeypatch: pytest.MonkeyPatch) 
         model = open_given_model(name, ModelOptions(**options))  # type: ignore[arg-type]
         sampling = SamplingOptions(temperature=temperature, max_tokens=20)
         budget = Budget.estimate(model, [QUESTION], sampling, ChatOptions())  # type: ignore[arg-type]
-        assert budget.tokens_out == 20 + options["thinking_tokens"]  # type: ignore[operator]
+        assert budget.tokens_out == 20 + options.get("thinking_tokens", 1024)  # type: ignore[operator]
         ((_, reply),) = model.stream_replies([QUESTION], sampling)  # type: ignore[union-attr]
         return reply
 
@@ -113,9 +113,11 @@ def test_servers_get_the_limit_of_the_thinking(monkeypatch: pytest.MonkeyPatch) 
     messages = MessagesServer(lambda _prompt, _sample: "A")
     with messages_serving(messages) as name:
         ask(name, 1.0, thinking="on", thinking_tokens=2048, persona=GARDENER)
+        ask(name, 1.0, thinking="on")
         with raises_mentioning(UsageError, "1,024"):
             ask(name, 1.0, thinking="on", thinking_tokens=20)
-    (body,) = messages.bodies
+    body, default = messages.bodies
+    assert (default["thinking"]["budget_tokens"], default["max_tokens"]) == (1024, 1044)
     assert (body["thinking"]["budget_tokens"], body["max_tokens"], body["system"]) == (2048, 2068, GARDENER)
 
 

@@ -72,6 +72,10 @@ def test_a_template_that_ignores_the_variant_is_an_error(instruct: str, thinking
         opened(instruct, thinking="on")
     with raises_mentioning(ModelError, "--thinking"):
         list(opened(thinking, thinking="on").stream_replies([QUESTION], SamplingOptions(probabilities=True)))
+    with chat_serving(server := ChatServer(biased(0.5))) as name, raises_mentioning(ModelError, "--thinking"):
+        served = open_given_model(name, ModelOptions(thinking="on"))
+        list(served.stream_replies([QUESTION], SamplingOptions(probabilities=True)))  # type: ignore[union-attr]
+    assert not server.bodies
 
 
 @pytest.mark.parametrize(

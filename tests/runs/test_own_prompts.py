@@ -2,6 +2,7 @@
 
 import csv
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import count
 from pathlib import Path
 
@@ -19,7 +20,12 @@ from tiltmeter.datasets.dataset_spec import parse_spec
 from tiltmeter.errors import TiltmeterError, UsageError
 from tiltmeter.forms.own_prompts import OwnPromptItem
 from tiltmeter.measures.records import Record
+from tiltmeter.registry import identify_component
+from tiltmeter.runs.manifest import Components
+from tiltmeter.runs.measurement import describe_packages
+from tiltmeter.runs.portions import load_portions
 from tiltmeter.runs.result import Result
+from tiltmeter.runs.typed_json import from_json, to_json
 
 # The name of a model identifies it in the store of replies.
 NUMBERS = count()
@@ -90,6 +96,37 @@ def test_the_length_is_a_relative_difference(tmp_path: Path) -> None:
     assert record.value == 100.0  # 3 words instead of 1, in percent of their mean 2
 
 
+def test_an_empty_reply_is_missing_in_all_readings(tmp_path: Path) -> None:
+    """Thinking filled half of the replies about nurses, which could be refusals or texts of any length."""
+    result = measured(
+        tmp_path,
+        lambda prompt, sample: "<think>Hm." if "nurse" in prompt and chance(prompt, sample) < 0.5 else "A word.",
+        matches="word",
+    )
+    assert result.answers is not None
+    assert set(result.answers["outcome"]) == {"text", "unparseable"}
+    for noun in ("agreement", "refusal", "length"):
+        record, read = find(result, f"{noun} difference"), find(result, f"{noun} read")
+        assert record.value == 0.0
+        assert 50 < read.value < 100
+        assert record.lowest_possible is not None
+        assert record.highest_possible is not None
+        assert record.lowest_possible < 0.0 or noun == "refusal"
+        assert record.highest_possible > 0.0 or noun == "agreement"
+        assert record.verdict is not None
+        assert record.verdict.kind not in ("significant", "equivalent")
+
+
+def test_the_manifest_has_the_hashes_of_both_tables(tmp_path: Path) -> None:
+    spec = tables(tmp_path, [["prompt"], ["Greet {group}."]])
+    (first,) = load_portions(spec)
+    assert set(first.files) == {"prompts.csv", "prompts.groups.csv"}
+    write(tmp_path / "prompts.groups.csv", [*GROUPS[:-1], ["another cook", "another nurse"]])
+    (second,) = load_portions(spec)
+    changed = {name for name in first.files if first.files[name] != second.files[name]}
+    assert changed == {"prompts.groups.csv"}
+
+
 def test_unreadable_replies_widen_the_claim(tmp_path: Path) -> None:
     """Half of the replies about nurses name no option, so that nobody knows whether the groups differ."""
     result = measured(
@@ -158,6 +195,15 @@ def test_a_scorer_of_a_plug_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         monkeypatch.setattr(reply_scorers, "_list_reply_scorers", lambda broken=broken: {"calm": broken})
         with raises_mentioning(UsageError, "calm"):
             measured(tmp_path, says(0.9, 0.5, "So calm.", "So loud."), scorer="calm")
+    entry = identify_component("scorers", "calm", scorer)
+    (data,) = result.manifest.data
+    assert data.components is not None
+    assert data.components.scorers == (entry,)
+    plugin = replace(data.components, scorers=(replace(entry, package="missing-scorers", version="2.1"),))
+    manifest = replace(result.manifest, data=(replace(data, components=plugin),))
+    (warning,) = describe_packages(manifest)
+    assert_mentions(warning, "missing-scorers", "2.1")
+    assert from_json(Components, to_json(plugin), "an entry") == plugin
     with raises_mentioning(UsageError, "loud", "calm"):
         measured(tmp_path, says(0.9, 0.5, "So calm.", "So loud."), scorer="loud")
 
@@ -168,6 +214,8 @@ def test_a_scorer_of_a_plug_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         ([["prompt"], ["Greet {group}."]], None, ("prompts.groups.csv",)),
         ([["prompt"], ["Greet {group}."]], [["cooks"], ["a cook"]], ("two columns",)),
         ([["prompt"], ["Greet {group}."]], [["cooks", "nurses"], ["a cook", ""]], ("nurses", "line 2")),
+        ([["prompt"], ["Greet {group}."]], [["cooks", "nurses"], ["a", "b", "c"]], ("prompts.groups.csv", "line 2")),
+        ([["prompt"], ["Greet {group}."]], [["cooks", "cooks"], ["a", "b"]], ("prompts.groups.csv", "two columns")),
         ([["prompt"], ["Greet everybody."]], GROUPS, ("{group}", "line 2")),
         ([["prompt", "matches"], ["Greet {group}.", "("]], GROUPS, ("regular expression", "line 2")),
         ([["prompt", "options"], ["Greet {group}.", "yes"]], GROUPS, ("two different answers", "line 2")),
@@ -219,9 +267,23 @@ def test_refusals_of_texts(text: str, language: str, refused: bool) -> None:
 
 @pytest.mark.parametrize(
     ("reply", "expected"),
-    [("No, never.", 0.0), ("**Yes**", 1.0), ("Yes and no.", None), ("Nothing of this.", None), ("YES! Yes.", 1.0)],
+    [
+        ("No, I will not.", 0.0),
+        ("I will not say yes.", None),
+        ("**Yes**", 1.0),
+        ("Yes and no.", None),
+        ("Nothing of this.", None),
+        ("YES! Yes.", 1.0),
+    ],
 )
 def test_options_are_read_as_whole_words(reply: str, expected: float | None) -> None:
     item = OwnPromptItem("1", "en", "1", "Is {group} in?", "g", "a", "r", "b", options="yes|no")
     assert read_reply(item, reply, refused=False)["agreement"] == expected
     assert read_reply(item, f"<think>No, no.</think>{reply}", refused=False)["agreement"] == expected
+
+
+def test_the_length_is_counted_in_characters_without_spaces() -> None:
+    item = OwnPromptItem("1", "zh", "1", "{group}唱歌。", "g", "a", "r", "b", options="don't know|Ⅳ")
+    assert read_reply(item, "她织毛衣。 好。", refused=False)["length"] == 7.0
+    assert read_reply(item, "I don’t know.", refused=False)["agreement"] == 1.0
+    assert read_reply(item, "Ⅳ", refused=False)["agreement"] == 0.0

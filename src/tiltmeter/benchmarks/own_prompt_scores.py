@@ -10,9 +10,11 @@ An item has these scores for each reading, such as `agreement`:
     agreement of group, agreement of reference
                              the percentage in the readable replies of one side
 
-The difference of the lengths is in percent of the mean length of both sides; it is between -200 and 200.
+The difference of the lengths is in percent of the mean length of both sides; it is between -200 and 200. A missing
+reply may have any length.
 """
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -63,19 +65,30 @@ def _compare_sides(
         mean = float(np.mean(known)) if known else None
         means.append(mean)
         low = (mean or 0.0) * (1 - unread)
-        cases.append((low, low + unread, unread))
+        most = math.inf if name == LENGTH and unread else unread
+        cases.append((low, low + most, unread))
         if mean is not None:
             yield f"{name} of {side}", mean if name == LENGTH else 100 * mean
+    subtract = _compare_lengths if name == LENGTH else _subtract_shares
     first, second = means
-    if name == LENGTH:
-        assert first is not None  # every text has a length
-        assert second is not None
-        total = first + second
-        yield name, 200 * (first - second) / total if total else 0.0
-        return
     if first is not None and second is not None:
-        yield name, 100 * (first - second)
+        yield name, subtract(first, second)
     (low, high, unread), (other_low, other_high, other_unread) = cases
-    yield f"{name} {LOWEST}", 100 * (low - other_high)
-    yield f"{name} {HIGHEST}", 100 * (high - other_low)
+    yield f"{name} {LOWEST}", subtract(low, other_high)
+    yield f"{name} {HIGHEST}", subtract(high, other_low)
     yield f"{name} {MISSING}", (unread + other_unread) / 2
+
+
+def _subtract_shares(share: float, other: float) -> float:
+    return 100 * (share - other)
+
+
+def _compare_lengths(length: float, other: float) -> float:
+    """Return the difference of two lengths in percent of their mean; one of them may be infinite.
+
+    >>> _compare_lengths(3, 1), _compare_lengths(3, math.inf), _compare_lengths(math.inf, 0), _compare_lengths(0, 0)
+    (100.0, -200.0, 200.0, 0.0)
+    """
+    if math.isinf(length) or math.isinf(other):
+        return math.copysign(200.0, length - other)
+    return 200 * (length - other) / (length + other) if length + other else 0.0

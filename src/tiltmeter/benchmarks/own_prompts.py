@@ -12,9 +12,10 @@ from tiltmeter.benchmarks.benchmark import Benchmark, MessageSet, PartTrials, Un
 from tiltmeter.benchmarks.forced_choice.choice_scores import ItemAnswer
 from tiltmeter.benchmarks.forced_choice.option_orders import Arrangement, OptionOrderDesign
 from tiltmeter.benchmarks.forced_choice.prompts import Prompt
-from tiltmeter.benchmarks.forced_choice.reply_parser import REFUSAL, TEXT, ParsedReply
+from tiltmeter.benchmarks.forced_choice.reply_marks import clean_reply
+from tiltmeter.benchmarks.forced_choice.reply_parser import REFUSAL, TEXT, UNPARSEABLE, ParsedReply
 from tiltmeter.benchmarks.own_prompt_scores import SIDES, OwnPrompt, compute_prompt_scores
-from tiltmeter.benchmarks.reply_readings import is_text_refusal, reject_unreadable_item
+from tiltmeter.benchmarks.reply_readings import is_refusal, reject_unreadable_item
 from tiltmeter.forms.own_prompts import OwnPromptItem
 from tiltmeter.questions import ChatQuestion, Option, Tokenizer
 
@@ -52,9 +53,13 @@ def build_messages(
     return prompts
 
 
-def parse_text(_prompt: Prompt, reply: str, language: str) -> ParsedReply:
-    """Return whether a reply is a refusal or a text."""
-    return REFUSAL if is_text_refusal(reply, language) else TEXT
+def parse_text(prompt: Prompt, reply: str, _language: str) -> ParsedReply:
+    """Return whether a reply is a refusal, a text or empty (unparseable)."""
+    assert isinstance(prompt, OwnPrompt)
+    text = clean_reply(reply)
+    if not text:
+        return UNPARSEABLE
+    return REFUSAL if is_refusal(prompt.source, text) else TEXT
 
 
 def score_texts(answered: Sequence[tuple[Prompt, ItemAnswer]]) -> Iterator[tuple[str, str, float]]:

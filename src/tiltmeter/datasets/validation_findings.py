@@ -14,7 +14,7 @@ _ERRORS = {
     "bad-csv": "a row that does not have the columns of the header, or a file that is not CSV",
     "bad-encoding": "not UTF-8",
     "bad-geneval": "not a line of MT-GenEval, or a file without its reference files",
-    "bad-groups": "a table of groups without two groups, or with an empty wording",
+    "bad-groups": "a table of groups without two groups, with an empty wording, or with more cells than its header",
     "bad-json": "not valid JSON, or not the expected object",
     "bad-language": "a language that is not a code such as de or pt-BR",
     "bad-pickle": "not the pickle of a pandas table of texts; no code in it is executed",

@@ -113,7 +113,7 @@ _ALL_READINGS = tuple(_build_reading(role, *words) for role, words in _READINGS.
 MEASURES = tuple(measure for reading in _ALL_READINGS for measure in reading.measures)
 
 # This module measures only tables of scores that have these roles (values of the column `role`) and these columns.
-NEEDS_ROLES: tuple[str, ...] = (REFUSAL, LENGTH)
+NEEDS_ROLES: tuple[str, ...] = (f"{REFUSAL} {MISSING}", f"{LENGTH} {MISSING}")
 NEEDS_COLUMNS: tuple[str, ...] = (COMPARISON, *FACTORS)
 
 
@@ -131,7 +131,7 @@ def measure(
         table = rows.pivot(index="item", columns="role", values="score").sort_index()
         labels = rows.drop_duplicates("item").set_index("item").loc[table.index]
         for reading in _ALL_READINGS:
-            column = reading.role if reading.role == LENGTH else f"{reading.role} {MISSING}"
+            column = f"{reading.role} {MISSING}"
             if column not in table:
                 continue
             asked = table[column].notna().to_numpy()
@@ -166,8 +166,7 @@ class _Differences:
         missing = self._get_column(table, f"{role} {MISSING}", 0.0)
         read = self.reading.read
         place = (self.key, self.key.part, view, group)
-        if role != LENGTH:
-            yield build_record(*place, read, 100 * float(1 - missing.mean()), len(table))
+        yield build_record(*place, read, 100 * float(1 - missing.mean()), len(table))
         for side, measured in zip(SIDES, self.reading.sides, strict=True):
             values = self._get_column(table, f"{role} of {side}", np.nan)
             if np.isfinite(values).any():

@@ -28,6 +28,11 @@ class AnthropicMessages:
         """Send requests for a variant of a model."""
         self.variant = variant
 
+    @property
+    def thinking_tokens(self) -> int:
+        """The maximum length of the thinking in tokens; 0 if the model does not think."""
+        return (self.variant.thinking_tokens or _THINKING_TOKENS) if self.variant.thinking else 0
+
     def build_request(self, model: str, question: ChatQuestion, sampling: SamplingOptions) -> Request:
         """Return the request that asks for the reply to a message."""
         if sampling.probabilities:
@@ -44,9 +49,8 @@ class AnthropicMessages:
             if sampling.temperature != 1:
                 raise ModelError(f"anthropic:{model} supports thinking only at temperature 1; add --temperature 1.")
             # The tokens of the thinking count towards the maximum.
-            longest = self.variant.thinking_tokens or _THINKING_TOKENS
-            body["thinking"] = {"type": "enabled", "budget_tokens": longest}
-            body["max_tokens"] = longest + sampling.max_tokens
+            body["thinking"] = {"type": "enabled", "budget_tokens": self.thinking_tokens}
+            body["max_tokens"] = self.thinking_tokens + sampling.max_tokens
         return Request(self.path, body)
 
     def relax_request(self, _message: str, _sampling: SamplingOptions) -> bool:

@@ -83,6 +83,11 @@ class ServedChat:
         """The system prompt and the thinking of the model."""
         return self.dialect.variant
 
+    @property
+    def thinking_tokens(self) -> int:
+        """The number of tokens that a reply may have for thinking, in addition to those of the answer."""
+        return int(getattr(self.dialect, "thinking_tokens", self.variant.thinking_tokens or 0))
+
     def chat_fingerprint(self, sampling: SamplingOptions) -> str:
         """Return a hash of the server's address, the name of the model and the sampling settings."""
         identity = ["chat server", self.client.public_address, self.served, *_describe_sampling(sampling)]
@@ -113,6 +118,10 @@ class ServedChat:
         """
         if not questions:
             return
+        if sampling.probabilities and self.variant.thinking:
+            raise ModelError(
+                f"{self.name} thinks before it replies, so its first token is not a choice; omit --thinking."
+            )
         first = [(0, self._ask_first_message(questions[0], sampling))]
         for index, reply in chain(first, self._ask_other_messages(questions[1:], sampling)):
             self.requests_sent += 1

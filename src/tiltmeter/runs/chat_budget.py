@@ -40,8 +40,9 @@ class Budget:
         lengths = [model.tokens(question.prompt) for question in questions]
         requests = len(questions) + probes
         tokens_in = sum(lengths) + probes * max(lengths, default=0)
-        # A plug-in may have no variants.
-        thinking = getattr(getattr(model, "variant", None), "thinking_tokens", None) or 0
+        # A server may have a limit of its own for the thinking, and a plug-in may have no variants.
+        variant = getattr(model, "variant", None)
+        thinking = getattr(model, "thinking_tokens", None) or getattr(variant, "thinking_tokens", None) or 0
         tokens_out = requests * (1 if sampling.probabilities else sampling.max_tokens + thinking)
         return cls(requests, tokens_in, tokens_out, options.cost(tokens_in, tokens_out), options.currency)
 

@@ -71,11 +71,15 @@ def build_model_entry(details: Mapping[str, Any]) -> ModelEntry:
 
 @dataclass(frozen=True, slots=True)
 class Components:
-    """The components that measured a data set: the form of its items, the benchmark and the module of measures."""
+    """The components that measured a data set: the form of its items, the benchmark and the module of measures.
+
+    `scorers` are the scorers of replies that the items name; it is None if they name none.
+    """
 
     form: ComponentVersion
     benchmark: ComponentVersion
     measures: ComponentVersion
+    scorers: tuple[ComponentVersion, ...] | None = field(default=None, metadata=OPTIONAL)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

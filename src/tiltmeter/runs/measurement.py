@@ -131,7 +131,10 @@ def describe_packages(manifest: Manifest, folder: Path | str = "") -> list[str]:
         (part.package, part.version)
         for entry in manifest.data
         if entry.components is not None
-        for part in (entry.components.form, entry.components.benchmark, entry.components.measures)
+        for part in (
+            *(entry.components.form, entry.components.benchmark, entry.components.measures),
+            *(entry.components.scorers or ()),
+        )
         if part.is_plugin
     }
     where = f"{folder}: " if str(folder) else ""

@@ -1,15 +1,17 @@
 """Portions: the items of one data set, part and language, with the hashes of their files."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tiltmeter.benchmarks import get_benchmark
+from tiltmeter.benchmarks.reply_scorers import get_reply_scorer
 from tiltmeter.datasets import Spec, parse_spec
 from tiltmeter.datasets.dataset_loader import get_dataset, load_with_findings
 from tiltmeter.datasets.file_hashes import get_sha256
 from tiltmeter.datasets.validation_findings import Finding
 from tiltmeter.forms import Item, get_form, get_item_form
+from tiltmeter.forms.own_prompts import OwnPromptItem
 from tiltmeter.measures import get_measure_module
 from tiltmeter.registry import identify_component
 from tiltmeter.runs.manifest import Components, DataEntry
@@ -56,12 +58,15 @@ class Portion:
         )
 
     def identify_components(self, *, is_chat: bool) -> Components:
-        """Return the portion's form, benchmark and module of measures, with the packages that contain them."""
+        """Return the portion's form, benchmark, measures and scorers, with the packages that contain them."""
         module = select_measure_module(self, is_chat=is_chat)
+        prompts = [item for item in self.items if is_chat and isinstance(item, OwnPromptItem)]
+        scorers = [get_reply_scorer(name) for name in sorted({item.scorer for item in prompts} - {""})]
         return Components(
             identify_component("forms", self.form, get_form(self.form)),
             identify_component("benchmarks", self.form, get_benchmark(self.form)),
             identify_component("measures", module, get_measure_module(module)),
+            tuple(identify_component("scorers", scorer.name, scorer) for scorer in scorers) or None,
         )
 
     def count_warnings(self) -> dict[str, int]:
@@ -80,7 +85,6 @@ def select_measure_module(portion: Portion, *, is_chat: bool) -> str:
 def load_portions(text: str) -> Iterator[Portion]:
     """Yield the portions (data set, part, language) of a specification such as `stereoset/intrasentence:de`."""
     spec = parse_spec(text)
-    files = _list_hashes(spec)
     by_portion: dict[tuple[str, str, str], list[Item]] = {}
     warned: dict[tuple[str, str, str], dict[str, set[str]]] = {}
     left_out: list[Finding] = []
@@ -95,6 +99,7 @@ def load_portions(text: str) -> Iterator[Portion]:
         for item, finding in examined.warned:
             warned.setdefault(get_sort_key(item), {}).setdefault(finding.code, set()).add(item.id)
         left_out += examined.left_out
+    files = _list_hashes(spec, {form for form, _, _ in by_portion})
     for portion_key, items in by_portion.items():
         form_name, part, language = portion_key
         used = {
@@ -107,10 +112,16 @@ def load_portions(text: str) -> Iterator[Portion]:
         left_out = []
 
 
-def _list_hashes(spec: Spec) -> list[tuple[str, str, str | None, str | None]]:
-    """Return (name, SHA-256, language, part) of each file; language or part is None if a file contains several."""
+def _list_hashes(spec: Spec, forms: Collection[str]) -> list[tuple[str, str, str | None, str | None]]:
+    """Return (name, SHA-256, language, part) of each file; language or part is None if a file contains several.
+
+    `forms` are the forms of the items.
+    """
     if spec.path is not None:
-        return [(spec.path.name, get_sha256(spec.path), None, None)] if spec.path.is_file() else []
+        from tiltmeter.datasets.readers.prompt_groups import list_table_files  # only tables of users need the readers
+
+        paths = list_table_files(spec.path, forms) if spec.path.is_file() else []
+        return [(path.name, get_sha256(path), None, None) for path in paths]
     return [
         (file.name, get_sha256(path), source.language, source.part)
         for source in get_dataset(spec.name).select(spec.part, spec.languages)

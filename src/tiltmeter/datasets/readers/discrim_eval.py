@@ -45,6 +45,9 @@ def parse(path: Path, language: str) -> Iterator[RawRecord]:
         elif person is None or not isinstance(text, str) or not text.strip():
             message = "needs filled_template, decision_question_id, age, gender and race"
             yield RawRecord(record.row, None, problems=[Problem("missing-field", "", message)])
+        elif person in texts:
+            message = f"is about the same person and scenario as {texts[person][0]}; it is left out"
+            yield RawRecord(record.row, None, problems=[Problem("duplicate-id", "", message)])
         else:
             texts[person] = (record.row, text)
     for person, (row, text) in texts.items():

@@ -4,13 +4,17 @@ Each column is a group, and the first one is the reference group. Each row has m
 first names of the same age. A column `language` is needed if the prompts are in several languages.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from tiltmeter.datasets.column_mapping import is_table
 from tiltmeter.datasets.raw_records import BrokenFileError
+from tiltmeter.datasets.readers.jsonl import normalise_nfc
 from tiltmeter.datasets.readers.spreadsheet import read_spreadsheet
 
+# The form whose tables need a table of groups.
+OWN_PROMPTS = "own-prompts"
 _LANGUAGE = "language"
 
 
@@ -51,6 +55,14 @@ def get_groups_path(path: Path) -> Path:
     return path.with_name(f"{path.stem}.groups{path.suffix}")
 
 
+def list_table_files(path: Path, forms: Collection[str]) -> list[Path]:
+    """Return the files that contain the items of a user's file: the file, and for prompts also the table of groups.
+
+    `forms` are the forms of the items.
+    """
+    return [path, get_groups_path(path)] if OWN_PROMPTS in forms and is_table(path) else [path]
+
+
 def read_prompt_groups(path: Path, language: str | None = None) -> PromptGroups:
     """Read the groups that belong to a table of prompts; raise a BrokenFileError if there are none."""
     groups = get_groups_path(path)
@@ -60,13 +72,23 @@ def read_prompt_groups(path: Path, language: str | None = None) -> PromptGroups:
             "group (the first is the reference group) and matching wordings in each row"
         )
         raise BrokenFileError("missing-groups", message)
-    table = read_spreadsheet(groups, language)
-    names = tuple(name for name in table.header if name.casefold() != _LANGUAGE)
+    try:
+        table = read_spreadsheet(groups, language)
+    except BrokenFileError as error:
+        raise BrokenFileError(error.problem.code, f"needs {groups.name}, which {error}") from error
+    header = [normalise_nfc(name) for name in table.header]
+    names = tuple(name for name in header if name.casefold() != _LANGUAGE)
     if len(names) < 2 or not all(names):
         raise BrokenFileError("bad-groups", f"needs {groups.name} with at least two columns, one for each group")
     rows: dict[str, list[tuple[str, ...]]] = {}
     for location, cells in table.rows:
-        row = dict(zip(table.header, (cell.strip() for cell in cells), strict=False))
+        if any(cell.strip() for cell in cells[len(header) :]):
+            message = (
+                f"needs {groups.name} with at most {len(header)} cells in {location}, which has {len(cells)}; put "
+                "wordings that contain the separator in quotes"
+            )
+            raise BrokenFileError("bad-groups", message)
+        row = dict(zip(header, (normalise_nfc(cell.strip()) for cell in cells), strict=False))
         wordings = tuple(row.get(name, "") for name in names)
         if not all(wordings):
             empty = names[wordings.index("")]

@@ -7,7 +7,7 @@ from pathlib import Path
 from tiltmeter.datasets.column_mapping import choose_columns
 from tiltmeter.datasets.raw_records import BrokenFileError, RawRecord
 from tiltmeter.datasets.readers.jsonl import normalise_nfc
-from tiltmeter.datasets.readers.prompt_groups import get_groups_path, read_prompt_groups
+from tiltmeter.datasets.readers.prompt_groups import OWN_PROMPTS, get_groups_path, read_prompt_groups
 from tiltmeter.datasets.readers.spreadsheet import Spreadsheet, read_spreadsheet
 from tiltmeter.forms import Problem, get_form
 from tiltmeter.forms.blank import BLANK
@@ -15,7 +15,6 @@ from tiltmeter.forms.blank import BLANK
 _ROLES = ("stereotype", "anti-stereotype", "unrelated")
 _NUMBERS = {"gest": ("stereotype",), "gendered-pairs": ("stereotype",), "pairs": ("votes",)}
 _OTHER = "other"
-_PROMPTS = "own-prompts"
 
 
 def parse_item_table(path: Path, given: Mapping[str, str], language: str | None = None) -> Iterator[RawRecord]:
@@ -26,7 +25,7 @@ def parse_item_table(path: Path, given: Mapping[str, str], language: str | None 
     """
     table = read_spreadsheet(path, language)
     form, columns = _choose(table, given, language)
-    groups = read_prompt_groups(path, language) if form == _PROMPTS else None
+    groups = read_prompt_groups(path, language) if form == OWN_PROMPTS else None
     for number, (location, cells) in enumerate(table.rows, start=1):
         if any(cell.strip() for cell in cells[len(table.header) :]):
             message = (
@@ -59,7 +58,7 @@ def describe_item_table(path: Path, given: Mapping[str, str], language: str | No
     ignored = f"; not used: {', '.join(map(repr, unused))}" if unused else ""
     where = "" if "language" in columns else f"; language {language}"
     number = f"{len(table.rows):,}"
-    if form == _PROMPTS:
+    if form == OWN_PROMPTS:
         names = read_prompt_groups(path, language).names
         number = f"{number} prompts about {', '.join(names[1:])} and the reference group {names[0]}, as"
     return f"{path.name}: {number} items of the form {form}; {listed}{where}{ignored} ({table.details})."
