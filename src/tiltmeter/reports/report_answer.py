@@ -84,7 +84,7 @@ def _describe_sides(sides: Counter[VerdictDirection], total: int) -> str:
         return f"{count} results {verb} a significant difference between groups"
     if len(sides) == 1:
         return f"{count} results {verb} a significant bias {next(iter(sides))} stereotypes"
-    ways = [f"{sides[side]} {side} stereotypes" for side in ("towards", "against") if sides[side]]
+    ways = [f"{number} {side} stereotypes" for side, number in sorted(sides.items(), reverse=True) if side != "none"]
     ways += [f"{sides['none']} between groups"] if sides["none"] else []
     noun = "bias or difference" if sides["none"] else "bias"
     return f"{count} results {verb} a significant {noun}: {join_words(ways)}"
