@@ -224,6 +224,14 @@ def test_names_have_no_folders_and_no_addresses(name: str, short: str, tmp_path:
     assert not any(place in description for place in (b"/home", b"ada.example"))
 
 
+def test_models_of_a_run_that_would_have_one_name_are_refused(tmp_path: Path) -> None:
+    names = ("/home/ada/a/step-9", "/home/ada/b/step-9")
+    result = run(*(chosen_scores(name, 60, n=20, parts=PART) for name in names))
+    with raises_mentioning(UsageError, *names, "separate runs"):
+        write_reference_file(tmp_path / "x.parquet", [("x", result)])
+    assert not (tmp_path / "x.parquet").exists()
+
+
 def test_people_who_add_to_one_file_at_the_same_time_lose_nothing(tmp_path: Path) -> None:
     file = tmp_path / "new" / "team.parquet"
     runs = [model(name, 60, seed=at, n=20) for at, name in enumerate("abcdefgh")]

@@ -1,6 +1,7 @@
 """`BiasCallback` with the real trainer of transformers."""
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -79,6 +80,18 @@ def test_a_model_in_mixed_precision_is_measured_in_the_precision_of_its_weights(
     (value,) = [r.value for r in before.records if (r.measure, r.view) == ("CPS", "all")]
     assert dict(tracker.logged)[0][NAME] == value
     assert load_run(tmp_path / "bias" / "step-000000").scores["score"].tolist() == before.scores["score"].tolist()
+
+
+def test_the_best_model_is_measured_under_the_name_of_its_step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    trainer = SimpleNamespace(model=SimpleNamespace(name_or_path="made"), processing_class=object())
+    callback = BiasCallback(trainer, "starter-pairs:en", out=tmp_path)
+    measured: list[int] = []
+    monkeypatch.setattr(callback, "_try_to_measure", lambda step, _control: measured.append(step))
+    monkeypatch.setattr("tiltmeter.integrations.bias_callback.write_board", lambda *_, **__: None)
+    state = SimpleNamespace(is_world_process_zero=True, global_step=9, best_global_step=6, best_model_checkpoint="x")
+    for is_loaded in (True, False):
+        callback.on_train_end(SimpleNamespace(load_best_model_at_end=is_loaded), state, None)
+    assert measured == [6, 9]
 
 
 def test_settings_are_checked_before_the_training(causal: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -75,6 +75,28 @@ def test_items_without_all_replies_and_failed_samples_are_left_out(tmp_path: Pat
         score_log(tmp_path, {**log, "samples": log["samples"][:2]})
 
 
+@pytest.mark.parametrize("change", ["system message in the settings", "second message", "changed message", "none"])
+def test_messages_that_differ_from_those_of_a_run_are_another_protocol(tmp_path: Path, change: str) -> None:
+    log = build_log([prompt.question.prompt for prompt in build_task_messages(ON, 4, full=False)])
+    sent = log["samples"][0]["messages"]
+    if change == "system message in the settings":
+        log["plan"]["config"]["system_message"] = "Be brief."
+    elif change == "second message":
+        sent.append({"role": "user", "content": "Think again."})
+    elif change == "changed message":
+        sent[0]["content"] = f"Be brief. {sent[0]['content']}"
+    # The settings of the task replace those of the model.
+    log["eval"]["model_generate_config"] = {"temperature": 0.7}
+    protocol = "forced-choice" if change == "none" else "forced-choice/other messages"
+    assert {record.protocol for record in score_log(tmp_path, log).records} == {protocol}
+
+
+def test_replies_that_were_cut_off_are_counted(tmp_path: Path) -> None:
+    log = build_log([prompt.question.prompt for prompt in build_task_messages(ON, 4, full=False)])
+    log["samples"][0]["output"]["choices"] = [{"message": {"content": "Let me see"}, "stop_reason": "max_tokens"}]
+    assert_mentions(" ".join(score_log(tmp_path, log).manifest.notes), "1 replies", "--max-tokens")
+
+
 def test_epochs_are_samples(tmp_path: Path) -> None:
     prompts = [prompt.question.prompt for prompt in build_task_messages(ON, 4, full=False)]
     result = score_log(tmp_path, build_log(prompts, epochs=2))

@@ -67,6 +67,8 @@ def test_other_data_sets_and_existing_files_are_refused(
         write_lm_eval_tasks(["starter-gest:en"], folder, limit=None, force=False)
     with raises_mentioning(UsageError, "mbbq", "licence"):
         write_lm_eval_tasks(["mbbq:en"], folder, limit=None, force=False)
+    with raises_mentioning(UsageError, "tiltmeter_starter_pairs_en", "different folders"):
+        write_lm_eval_tasks(["starter-pairs:en", "starter-pairs:en"], folder, limit=None, force=False)
     assert not folder.exists()
     words = ("data", "lm-eval-tasks", "starter-pairs:en", "--out", str(folder), "--limit", "5")
     assert command(monkeypatch, *words) == 0

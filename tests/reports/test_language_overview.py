@@ -1,6 +1,7 @@
 """The overview of many languages in a report, by language family."""
 
 import re
+from dataclasses import replace
 from statistics import median
 
 import pytest
@@ -12,7 +13,7 @@ from tiltmeter.datasets import DATASETS
 from tiltmeter.datasets.language_facts import get_language_facts
 from tiltmeter.reports.benchmark_sections import build_sections
 from tiltmeter.reports.combined_runs import combine_runs
-from tiltmeter.reports.language_overview import FEWEST_LANGUAGES, LanguageOverview
+from tiltmeter.reports.language_overview import FEWEST_LANGUAGES, LanguageOverview, build_overviews
 from tiltmeter.reports.report_page import make_report
 
 FORTY = [
@@ -114,6 +115,18 @@ def test_counts_and_medians_are_those_of_the_records(overview: LanguageOverview)
 def test_few_languages_have_a_table_alone(number: int) -> None:
     (section,) = build_sections(combine_runs([("demo", made.many_languages(["ada"], FORTY[:number], 3))]))
     assert len(section.overviews) == (number == FEWEST_LANGUAGES)
+
+
+def test_measures_that_compare_groups_have_no_overview(overview: LanguageOverview) -> None:
+    lines = [line for group in overview.groups for line in group.lines]
+    compared = [
+        replace(
+            line, verdict=replace(line.verdict, record=replace(line.verdict.record, measure="agreement difference"))
+        )
+        for line in lines
+    ]
+    assert len(build_overviews(lines)) == 1
+    assert not build_overviews(compared)
 
 
 def test_the_headline_counts_languages_and_names_no_part(page: str) -> None:

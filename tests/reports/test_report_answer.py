@@ -1,8 +1,11 @@
 """The answer at the top of a report: the heading counts verdicts, and a result has a row."""
 
+from dataclasses import replace
+
 import pytest
 
 from tests.runs.made import chosen_scores, run
+from tiltmeter.measures.verdict import Verdict
 from tiltmeter.reports.benchmark_sections import BenchmarkSection, build_sections
 from tiltmeter.reports.combined_runs import combine_runs
 from tiltmeter.reports.report_answer import MOST_ROWS, build_answer
@@ -14,7 +17,15 @@ def section(**ss: float) -> BenchmarkSection:
     return found
 
 
+def compare_groups(found: BenchmarkSection) -> BenchmarkSection:
+    """Return the section with the verdict of a measure that compares groups, which has no side."""
+    verdict = Verdict("significant")
+    lines = [replace(line, verdict=replace(line.verdict, verdict=verdict)) for line in found.lines]
+    return replace(found, lines=lines)
+
+
 BIASED, EVEN = section(ada=60.0), section(ada=50.2)
+GROUPS = compare_groups(BIASED)
 
 
 @pytest.mark.parametrize(
@@ -23,7 +34,9 @@ BIASED, EVEN = section(ada=60.0), section(ada=50.2)
         ([BIASED, BIASED], "All 2 results show a significant bias towards stereotypes", ""),
         ([BIASED, EVEN], "1 of 2 results shows a significant bias towards stereotypes", "1 shows no bias"),
         ([EVEN, EVEN], "None of the 2 results shows a significant bias", "2 show no bias"),
-        ([BIASED, section(bea=40.0)], "All 2 results show a significant bias: 1 towards and 1 against", ""),
+        ([BIASED, section(bea=40.0)], "All 2 results show a significant bias: 1 towards stereotypes and 1 against", ""),
+        ([GROUPS, GROUPS], "All 2 results show a significant difference between groups", ""),
+        ([GROUPS, BIASED], "All 2 results show a significant bias or difference: 1 towards stereotypes and", ""),
         ([BIASED, section(ada=53.0, bea=60.0)], "2 of 3 results show", "1 is inconclusive"),
     ],
 )

@@ -79,8 +79,8 @@ def reproduce(
             metavar="N",
             help="Draw this figure of the paper. gest2024: `2` to `14`, and `5.1` (the order of stereotypes), with the "
             "printed and the recomputed numbers. steinborn2022: `2`, with --runs RUN. oeztuerk2023: `1` and `2`, with "
-            "--runs HEAD. oeztuerk2022: `3.1` to `3.5`, with --runs PROJECT for a project of your own; `4.1` to "
-            "`4.11` and `A.2` to `A.7`, with --runs HEAD.",
+            "--runs HEAD. oeztuerk2022: `3.1`, `3.2` and `3.5`; `3.2` to `3.5` of your own project, with --runs "
+            "PROJECT; `4.1` to `4.11` and `A.2` to `A.7`, with --runs HEAD.",
         ),
     ] = None,
     figures: Annotated[

@@ -8,7 +8,7 @@ the run that is compared.
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import tiltmeter
-from tiltmeter.errors import DataError
+from tiltmeter.errors import DataError, UsageError
 from tiltmeter.files import write_atomically
 from tiltmeter.measures.records import KEY_COLUMNS, from_dicts, to_dicts
 from tiltmeter.runs.manifest import DataEntry, Manifest, ModelEntry, build_model_entry
@@ -75,6 +75,7 @@ class ReferenceHeader:
 
 def strip_texts(result: Result) -> Result:
     """Return a result with only the ids, scores, records and conditions that a comparison needs."""
+    _reject_equal_names(entry.model for entry in result.manifest.asked)
     manifest = Manifest(
         request={},
         models=tuple(_strip_model(entry) for entry in result.manifest.models),
@@ -174,6 +175,18 @@ def _strip_model(entry: ModelEntry) -> ModelEntry:
 def _strip_data(entry: DataEntry) -> DataEntry:
     """Return the entry of a data set; the paths of its files are cut to their names."""
     return replace(entry, files={_shorten_name(name): digest for name, digest in entry.files.items()})
+
+
+def _reject_equal_names(names: Iterable[str]) -> None:
+    """Raise an error if two models of a run have the same name without folders and addresses."""
+    found: dict[str, str] = {}
+    for name in names:
+        other = found.setdefault(_shorten_name(name), name)
+        if other != name:
+            raise UsageError(
+                f"{other} and {name} would both be called {_shorten_name(name)} among reference results, which have no "
+                "folders and addresses; measure them in separate runs."
+            )
 
 
 def _shorten_name(name: str) -> str:

@@ -84,12 +84,14 @@ class BiasCallback(TrainerCallback):
             self._try_to_measure(state.global_step, control)
 
     def on_train_end(self, args: Any, state: Any, control: Any, **_kwargs: Any) -> None:
-        """Measure the model at the last step, and write the pages with the trend."""
-        del args
+        """Measure the model at the last step, or the best model if the trainer loads it, and write the pages."""
         if not state.is_world_process_zero:
             return
-        if state.global_step not in self._steps:
-            self._try_to_measure(state.global_step, control)
+        is_best = args.load_best_model_at_end and state.best_model_checkpoint is not None
+        step = state.best_global_step if is_best and state.best_global_step is not None else state.global_step
+        if step not in self._steps:
+            self._try_to_measure(step, control)
+        self._steps.sort()
         tables = (
             f"[[models]]\nname = {json.dumps(self._name_step(step))}\nseries = {json.dumps(self.name)}\nstep = {step}\n"
             for step in self._steps

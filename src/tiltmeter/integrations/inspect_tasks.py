@@ -1,4 +1,4 @@
-"""Tasks for Inspect, one for each data set that chat models can be asked about: `inspect eval tiltmeter/stereoset`.
+"""Tasks for Inspect, one for each data set whose items have options: `inspect eval tiltmeter/stereoset`.
 
 Inspect imports this module by its entry point `inspect_ai`. The samples are the messages of `tiltmeter run chat:…`, and
 the metrics are the measures of such a run. `tiltmeter score --as inspect` makes a run from the log.
@@ -83,12 +83,14 @@ def _choose_language(name: str) -> str:
 @scorer(metrics=[])  # type: ignore[untyped-decorator]
 def choice_of_group() -> Callable[..., Any]:
     """Find the option that a reply chooses; the value of the score is the role of the option, or no choice."""
-    from tiltmeter.benchmarks.forced_choice.reply_parser import parse_reply
+    from tiltmeter.benchmarks.forced_choice.reply_parser import REFUSAL, parse_reply
 
     async def score(state: TaskState, target: Target) -> Score:
         del target  # no answer is correct
         data, reply = state.metadata, state.output.completion
-        parsed = parse_reply(reply, [choice.value for choice in state.choices], data["labels"], data["language"])
+        options = [choice.value for choice in state.choices]
+        is_filtered = state.output.stop_reason == "content_filter"
+        parsed = REFUSAL if is_filtered else parse_reply(reply, options, data["labels"], data["language"])
         chosen = None if parsed.place is None else data["roles"][parsed.place]
         return Score(
             value=chosen or parsed.outcome,

@@ -75,6 +75,12 @@ def write_lm_eval_tasks(specs: Sequence[str], folder: Path, *, limit: int | None
                 f"{portion.name} has the form {portion.form}, which has no options with log-likelihoods; tasks are "
                 f"written for the forms {', '.join(_METRICS)}."
             )
+    names = [_name_task(portion) for portion in portions]
+    if repeated := sorted({name for name in names if names.count(name) > 1}):
+        raise UsageError(
+            f"The task {repeated[0]} would be written twice; name each data set once, and write data sets with equal "
+            "names to different folders."
+        )
     texts = dict(text for portion in portions for text in _build_files(portion))
     texts[f"{_FUNCTIONS}.py"] = (files("tiltmeter.integrations") / "lm_eval_functions.py").read_text(encoding="utf-8")
     present = sorted(name for name in texts if (folder / name).exists() and name != f"{_FUNCTIONS}.py")

@@ -55,7 +55,11 @@ class LanguageOverview:
 
 
 def build_overviews(lines: Sequence[SummaryRow]) -> list[LanguageOverview]:
-    """Return an overview for each model and part that has at least FEWEST_LANGUAGES languages."""
+    """Return an overview for each model and part that has at least FEWEST_LANGUAGES languages.
+
+    Measures that compare groups have none, because the overview counts biases towards and against stereotypes.
+    """
+    lines = [line for line in lines if not get_measure(line.verdict.record.measure).compares_groups]
     groups = group_by(lines, lambda line: (line.verdict.record.model, line.part))
     return [
         LanguageOverview(model, part, _group_by_family(rows), list(_build_attribute_rows(rows)), _count_biased(rows))

@@ -79,8 +79,12 @@ def _describe_sides(sides: Counter[VerdictDirection], total: int) -> str:
         return f"None of the {total} results shows a significant bias"
     count = f"{significant} of {total}" if significant < total else f"All {total}"
     verb = "shows" if significant == 1 < total else "show"
-    if len(sides) > 1:
-        ways = f": {sides['towards']} towards and {sides['against']} against stereotypes"
-    else:
-        ways = f" {next(iter(sides))} stereotypes"
-    return f"{count} results {verb} a significant bias{ways}"
+    # Measures that compare groups have no side.
+    if set(sides) == {"none"}:
+        return f"{count} results {verb} a significant difference between groups"
+    if len(sides) == 1:
+        return f"{count} results {verb} a significant bias {next(iter(sides))} stereotypes"
+    ways = [f"{number} {side} stereotypes" for side, number in sorted(sides.items(), reverse=True) if side != "none"]
+    ways += [f"{sides['none']} between groups"] if sides["none"] else []
+    noun = "bias or difference" if sides["none"] else "bias"
+    return f"{count} results {verb} a significant {noun}: {join_words(ways)}"

@@ -11,6 +11,7 @@ from typing import Any
 import pandas as pd
 
 from tiltmeter.benchmarks.forced_choice.prompts import Prompt
+from tiltmeter.benchmarks.forced_choice.reply_parser import UNPARSEABLE
 from tiltmeter.errors import DataError, UsageError
 from tiltmeter.options import ChatOptions
 from tiltmeter.questions import Reply
@@ -28,7 +29,7 @@ _OTHER_MESSAGES = "other messages"
 class TaskReply:
     """The reply to a message; `sample` numbers the replies to the same message.
 
-    `is_alone` is false if the model was also sent other messages, such as a system message.
+    `is_alone` is false if the model was sent other messages, such as a system message, or a changed message.
     """
 
     message: str
@@ -83,9 +84,13 @@ def is_own_task(header: Mapping[str, Any]) -> bool:
 def read_task_log(header: Mapping[str, Any], samples: Iterable[Any], place: str) -> TaskLog:
     """Return the replies in a log; samples that ended with an error have no reply."""
     specification = header["eval"]
-    config = {**(header.get("plan") or {}).get("config", {}), **(specification.get("model_generate_config") or {})}
+    # The settings of the task replace those with which the model was created.
+    configs = (specification.get("model_generate_config"), (header.get("plan") or {}).get("config"))
+    config = {name: value for values in configs for name, value in (values or {}).items() if value is not None}
+    # Inspect adds this message in the request, not to the messages of the sample.
+    has_system_message = bool(config.get("system_message"))
     replies = [
-        _parse_sample(sample, f"{place}, sample {number}")
+        _parse_sample(sample, f"{place}, sample {number}", has_system_message=has_system_message)
         for number, sample in enumerate(samples, 1)
         if not (isinstance(sample, dict) and sample.get("error"))
     ]
@@ -98,7 +103,7 @@ def read_task_log(header: Mapping[str, Any], samples: Iterable[Any], place: str)
     )
 
 
-def _parse_sample(sample: Any, place: str) -> TaskReply:
+def _parse_sample(sample: Any, place: str, *, has_system_message: bool) -> TaskReply:
     try:
         written, output = sample["input"], sample["output"]
         message = written if isinstance(written, str) else "\n".join(_join_texts(part["content"]) for part in written)
@@ -107,13 +112,21 @@ def _parse_sample(sample: Any, place: str) -> TaskReply:
         reply = Reply(
             _join_texts(choice["message"]["content"]),
             refused=reason == "content_filter",
-            cut=reason == "max_tokens",
+            cut=reason in ("max_tokens", "model_length"),
             model=str(output.get("model") or ""),
         )
-        others = [entry for entry in sample.get("messages") or () if entry.get("role") not in ("user", "assistant")]
-        return TaskReply(message, int(sample.get("epoch") or 1) - 1, reply, is_alone=not others)
+        is_alone = not has_system_message and _is_only_message(message, sample.get("messages") or ())
+        return TaskReply(message, int(sample.get("epoch") or 1) - 1, reply, is_alone)
     except (KeyError, TypeError, AttributeError, ValueError):
         raise DataError(f"{place} has no message with a reply; give a complete log of the task.") from None
+
+
+def _is_only_message(message: str, sent: Sequence[Any]) -> bool:
+    """Return whether the messages of a sample are only this message and one reply."""
+    others = [entry for entry in sent if entry.get("role") != "assistant"]
+    if len(sent) - len(others) > 1 or len(others) > 1:
+        return False
+    return all(entry.get("role") == "user" and _join_texts(entry["content"]) == message for entry in others)
 
 
 def _join_texts(content: Any) -> str:
@@ -135,7 +148,7 @@ def score_task_log(log: TaskLog, model: str, portions: Sequence[Portion]) -> Sco
     sampling = options.build_sampling(probabilities=False)
     replies = {(reply.message, reply.sample): reply.reply for reply in log.replies}
     output = ModelOutput()
-    tables, measured, protocols, incomplete = [], [], [], 0
+    tables, measured, protocols, incomplete, lost = [], [], [], 0, 0
     for entry in build_portion_prompts(output, model, portions, FORCED_CHOICE, None, options, sampling):
         complete = _keep_answered_items(entry, replies)
         incomplete += _count_started_items(entry, replies) - len(complete.items)
@@ -144,7 +157,12 @@ def score_task_log(log: TaskLog, model: str, portions: Sequence[Portion]) -> Sco
                 prompt.question.digest: replies[prompt.question.prompt, prompt.question.sample]
                 for prompt in complete.prompts
             }
-            tables.append(build_reply_tables(model, complete, by_digest, sampling)[1])
+            answers, scores = build_reply_tables(model, complete, by_digest, sampling)
+            tables.append(scores)
+            lost += sum(
+                by_digest[prompt.question.digest].cut and outcome == UNPARSEABLE.outcome
+                for prompt, outcome in zip(complete.prompts, answers["outcome"], strict=True)
+            )
             items = [item for item in entry.portion.items if item.id in complete.items]
             measured.append(replace(entry.portion, items=items))
             protocols.append(complete.protocol)
@@ -156,10 +174,12 @@ def score_task_log(log: TaskLog, model: str, portions: Sequence[Portion]) -> Sco
     notes = [*output.notes]
     if incomplete:
         notes.append(f"{incomplete} items without replies to all of their messages were left out.")
+    if lost:
+        notes.append(f"{lost} replies were cut off before a choice was found; raise --max-tokens of Inspect.")
     protocol = protocols[0]
     if not all(reply.is_alone for reply in log.replies):
         protocol += ("/" if "/" not in protocol else ", ") + _OTHER_MESSAGES
-        notes.append("The model was also sent other messages, such as a system message.")
+        notes.append("The model was sent other messages, such as a system message, or changed messages.")
     return ScoredTaskLog(pd.concat(tables, ignore_index=True), measured, protocol, notes)
 
 
