@@ -127,6 +127,9 @@ def _data(folder: Path) -> None:
     ]
     for name, text in zip(names, json_blocks("docs/reference/file-formats.md"), strict=True):
         (folder / f"my-{name}.jsonl").write_text(text, encoding="utf-8")
+    texts = (block.text for block in blocks("docs/how-to/own-prompts.md") if block.kind == "text")
+    for name, text in zip(("prompts.csv", "prompts.groups.csv"), texts, strict=False):
+        (folder / name).write_text(text, encoding="utf-8")
     (folder / "my-edition").mkdir()
     write_jsonl(folder / "my-edition" / "items.jsonl", own_items(THREE))
     (folder / "translations.txt").write_text("\n".join(_SLOVAK), encoding="utf-8")

@@ -73,6 +73,7 @@ RUNS = {
     "matrix/bert": "google-bert/bert-base-cased --on stereoset:en",
     "matrix/roberta": "roberta-base --on stereoset:en",
     "older": "gpt2 --on stereoset:en",
+    "plain": "chat:my-model@http://localhost:8000/v1 --on stereoset:en",
     "tuned": "roberta-base --on stereoset:en",
 }
 
@@ -85,6 +86,7 @@ TOML = {
     "docs/how-to/review.md": ["my-es/project.toml", "my-sk/writing.toml", "my-sk/rating.toml"],
     "docs/how-to/repair.md": ["my-es/precision.toml", "rules/xx.toml"],
     "docs/how-to/extending.md": ["pyproject.toml"],
+    "docs/how-to/own-prompts.md": ["pyproject.toml"],
 }
 
 # Files that every reader has, with the page that prints them.

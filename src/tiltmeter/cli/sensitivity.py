@@ -43,7 +43,7 @@ def sensitivity(
 
     `tiltmeter sensitivity runs/demo --change lower-case --limit 200`
 
-    `tiltmeter sensitivity runs/chat --change frame --limit 100`
+    `tiltmeter sensitivity runs/plain --change frame --limit 100`
     """
 
     from tiltmeter.comparing.sensitivity import add_sensitivity_notes, measure_sensitivity

@@ -421,8 +421,8 @@ def _select_messages(portion: Portion, model: str, continues_texts: bool) -> Mes
         return benchmark.messages
     if benchmark.continuations is None:
         raise UnsupportedPart(
-            f"{model} continues texts, and items of the form {portion.form} need no written text; omit "
-            "`completion:` to measure it as a language model."
+            f"{model} continues texts, which items of the form {portion.form} do not have; omit `completion:` to "
+            "measure its likelihoods, or measure a chat model."
         )
     return benchmark.continuations
 
