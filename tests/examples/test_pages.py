@@ -35,6 +35,7 @@ from tiltmeter.models.checkpoint import EMBEDDED, Checkpoint
 NOT_RUN = {
     "tiltmeter studio…": "runs until it is stopped; tests/studio",
     "tiltmeter run gpt2 --on blanks…": "needs the package of examples/; tests/test_plugin_example.py",
+    "tiltmeter reproduce all": "scores predictions of all items; tests/papers/test_reproduction.py",
     "tiltmeter reproduce oeztuerk2023": "scores predictions of all items; tests/papers/test_reproduction.py",
     "tiltmeter reproduce nadeem2021": "scores predictions of all items; tests/papers/test_reproduction.py",
     "tiltmeter reproduce oeztuerk2023 --table 7 --from-models…": "runs seven models on all items",
