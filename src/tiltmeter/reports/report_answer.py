@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from tiltmeter.measures.verdict import VerdictDirection, VerdictKind
 from tiltmeter.reports.benchmark_sections import BenchmarkSection
 from tiltmeter.reports.formatting import join_words
+from tiltmeter.reports.record_rows import is_pooled
 from tiltmeter.reports.summary_rows import SummaryRow
 
 # The maximum number of rows, so that the rows and the first benchmark fit on one screen.
@@ -29,6 +30,12 @@ class AnswerRow:
     slug: str
     measure: str
     line: SummaryRow
+
+    @property
+    def part(self) -> str:
+        """The part of the benchmark; empty if the result is over all parts."""
+        part = self.line.verdict.record.part
+        return "" if is_pooled(part) else part
 
 
 @dataclass(frozen=True, slots=True)
